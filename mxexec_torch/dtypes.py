@@ -1,0 +1,59 @@
+"""Element types: MXNet's codes, NumPy's type classes and torch's dtypes, in one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from .errors import MXNetError
+
+__all__ = ["CODE_TO_NAME", "NAME_TO_CODE", "NAME_TO_TORCH", "TORCH_TO_NAME", "name_of", "numpy_type", "torch_dtype"]
+
+# Codes as stored in .params files and in the `__dtype__` attribute (include/mxnet/base.h, 3rdparty/mshadow).
+CODE_TO_NAME: dict[int, str] = {
+    0: "float32", 1: "float64", 2: "float16", 3: "uint8", 4: "int32", 5: "int8", 6: "int64", 7: "bool",
+    8: "int16", 9: "uint16", 10: "uint32", 11: "uint64", 12: "bfloat16",
+}  # fmt: skip
+NAME_TO_CODE: dict[str, int] = {name: code for code, name in CODE_TO_NAME.items()}
+NAME_TO_TORCH: dict[str, torch.dtype] = {name: getattr(torch, name) for name in CODE_TO_NAME.values() if hasattr(torch, name)}
+TORCH_TO_NAME: dict[torch.dtype, str] = {dtype: name for name, dtype in NAME_TO_TORCH.items()}
+
+_NUMPY: dict[str, type] = {name: np.dtype(name).type for name in CODE_TO_NAME.values() if name != "bfloat16"}
+# MXNet hands out bfloat16 arrays under the structured type np.dtype([("bfloat16", np.uint16)]).
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+
+
+def name_of(dtype: Any) -> str:
+    """The name ('float32', ...) of anything that denotes an element type; TypeError when it denotes none that MXNet has."""
+    if isinstance(dtype, str) and dtype in NAME_TO_CODE:
+        return dtype
+    if isinstance(dtype, torch.dtype):
+        name = TORCH_TO_NAME.get(dtype)
+        if name is None:
+            raise TypeError(f"element type {dtype} does not exist in MXNet")
+        return name
+    if dtype is BFLOAT16 or (isinstance(dtype, np.dtype) and dtype.names == ("bfloat16",)):
+        return "bfloat16"
+    name = np.dtype(dtype).name
+    if name not in NAME_TO_CODE:
+        raise TypeError(f"element type {name} does not exist in MXNet")
+    return name
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """The torch dtype of anything `name_of` understands. Errors: TypeError (no such type), MXNetError (torch lacks it)."""
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    name = name_of(dtype)
+    try:
+        return NAME_TO_TORCH[name]
+    except KeyError:
+        raise MXNetError(f"element type {name} does not exist in torch {torch.__version__}") from None
+
+
+def numpy_type(dtype: Any) -> Any:
+    """The NumPy type class (np.float32, ...) that MXNet reports for an element type."""
+    name = name_of(dtype)
+    return BFLOAT16 if name == "bfloat16" else _NUMPY[name]

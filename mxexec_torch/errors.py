@@ -1,0 +1,35 @@
+"""The exception tree. `mxnet.base` re-exports these names at the border."""
+
+from __future__ import annotations
+
+__all__ = ["MXNetError", "UnsupportedError", "NotImplementedForSymbol", "FileFormatError"]
+
+
+class MXNetError(RuntimeError):
+    """An error of MXNet's core: bad operator arguments, shapes, types, contexts or files."""
+
+
+class UnsupportedError(MXNetError):
+    """Something MXNet 1.9.1 does and this package does not: the text names it and the way out."""
+
+
+class FileFormatError(MXNetError):
+    """A file or buffer that is not what it should be (truncated, corrupt, hostile)."""
+
+
+class NotImplementedForSymbol(MXNetError):
+    """An NDArray-only function was called on a Symbol."""
+
+    def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = tuple(str(type(a)) for a in args)
+
+    def __str__(self) -> str:
+        text = f"Function {self.function}"
+        if self.alias:
+            text += f' (namely operator "{self.alias}")'
+        if self.args:
+            text += f" with arguments ({', '.join(self.args)})"
+        return text + " is not implemented for Symbol and only available in NDArray."

@@ -1,0 +1,86 @@
+"""The graph under a Symbol: nodes, entries (node, output index) and traversals. No behaviour of the public API lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .registry import Attrs, InputSpec, OpDef
+
+__all__ = ["Entry", "Node", "topological"]
+
+
+class Node:
+    """One node of a symbol graph: a variable (`op is None`) or an operator application.
+
+    attrs: all attributes as text, the operator's own (as the user wrote them) and annotations such as `__shape__`.
+    params: the operator's attributes, parsed and completed with defaults.
+    subgraphs: bodies of control-flow operators (symbols), in MXNet's order.
+    """
+
+    __slots__ = ("_specs", "attrs", "extra", "inputs", "name", "op", "params", "subgraphs")
+
+    def __init__(self, op: OpDef | None, name: str, attrs: dict[str, str] | None = None, inputs: Iterable[Entry] = (), params: Attrs | None = None) -> None:
+        self.op = op
+        self.name = name
+        self.attrs: dict[str, str] = {} if attrs is None else attrs
+        self.inputs: list[Entry] = list(inputs)
+        self.params: Attrs = params if params is not None else Attrs()
+        self.subgraphs: list[Any] = []
+        self.extra: Any = None
+        self._specs: list[InputSpec] | None = None
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether this is an argument or auxiliary state and not an operator."""
+        return self.op is None
+
+    def input_specs(self) -> list[InputSpec]:
+        """The registry's description of each input of this node."""
+        if self._specs is None:
+            assert self.op is not None
+            self._specs = self.op.node_inputs(self.params, len(self.inputs))
+        return self._specs
+
+    def num_outputs(self) -> int:
+        """Number of outputs, hidden ones included."""
+        return 1 if self.op is None else self.op.num_outputs(self.params)
+
+    def num_visible(self) -> int:
+        """Number of outputs the user sees."""
+        return 1 if self.op is None else self.op.num_visible(self.params)
+
+    def __repr__(self) -> str:
+        return f"<Node {self.op.name if self.op else 'null'} {self.name}>"
+
+
+class Entry(NamedTuple):
+    """One output of a node. `version` is MXNet's write counter of a variable (1 at auxiliary inputs)."""
+
+    node: Node
+    index: int = 0
+    version: int = 0
+
+
+def topological(heads: Iterable[Entry]) -> list[Node]:
+    """Nodes below the heads, inputs first, left to right, each once (the order of MXNet's DFSVisit). Iterative: graphs are deep."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    for head in heads:
+        if id(head.node) in seen:
+            continue
+        seen.add(id(head.node))
+        stack: list[tuple[Node, int]] = [(head.node, 0)]
+        while stack:
+            node, position = stack.pop()
+            while position < len(node.inputs):
+                child = node.inputs[position].node
+                position += 1
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    stack.append((node, position))
+                    stack.append((child, 0))
+                    break
+            else:
+                order.append(node)
+    return order

@@ -1,0 +1,39 @@
+"""How operators are published as functions of mx.nd and mx.sym: namespace, function name and parameter list.
+
+MXNet generates these functions from its registry (python/mxnet/base.py `_init_op_module`, python/mxnet/{ndarray,symbol}/register.py);
+`facts` recorded from it are what tests compare `def_line` with.
+"""
+
+from __future__ import annotations
+
+from .registry import OpDef
+
+__all__ = ["def_line", "parameters", "place"]
+
+_PREFIXES = ("_contrib_", "_linalg_", "_sparse_", "_image_", "_random_")
+
+
+def place(name: str) -> tuple[str, str]:
+    """(submodule, function name) of an operator name: ('contrib', 'box_nms'), ('op', 'FullyConnected'), ('_internal', '_plus_scalar').
+
+    '' never occurs; functions of 'op' are visible in the package itself.
+    """
+    for prefix in _PREFIXES:
+        if name.startswith(prefix):
+            if prefix == "_random_" and not name.endswith("_like"):
+                return "_internal", name
+            return prefix.strip("_"), name[len(prefix) :]
+    return ("_internal", name) if name.startswith("_") else ("op", name)
+
+
+def parameters(op: OpDef, kind: str) -> list[str]:
+    """The parameter list of the published function; kind is 'nd' or 'sym'. Defaults: None for tensors, _Null for attributes."""
+    if op.variadic:
+        return [f"*{next(i.name for i in op.inputs if i.variadic)}", "**kwargs"]
+    own = [f"{i.name}=None" for i in op.inputs] + [f"{s.name}=_Null" for s in op.attrs.values()]
+    return own + (["out=None", "name=None"] if kind == "nd" else ["name=None", "attr=None", "out=None"]) + ["**kwargs"]
+
+
+def def_line(op: OpDef, name: str, kind: str) -> str:
+    """The published `def` line, for example ``def Flatten(data=None, out=None, name=None, **kwargs):``."""
+    return f"def {name}({', '.join(parameters(op, kind))}):"
