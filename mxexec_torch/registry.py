@@ -149,6 +149,8 @@ class OpDef:
     random:     draws random numbers (never merged with an equal node).
     differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
     limits:     measured and explained deviations, shown in compat_matrix.md.
+    table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first.
+    input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
     """
 
     name: str
@@ -178,6 +180,8 @@ class OpDef:
     differentiable: tuple[str, ...] | None = None
     limits: tuple[str, ...] = ()
     source: str = ""
+    table: tuple[str, ...] = ()
+    input_texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.variadic = any(i.variadic for i in self.inputs)
@@ -276,8 +280,9 @@ class OpDef:
     # -- published forms ------------------------------------------------------------------------------------------------------
     def argument_table(self) -> list[tuple[str, str]]:
         """(name, type text) rows as MXNet's registry lists them."""
-        rows = [(i.name, "NDArray-or-Symbol[]" if i.variadic else "NDArray-or-Symbol") for i in self.inputs]
-        return rows + [(s.name, s.table_text) for s in self.attrs.values()]
+        rows = [(i.name, self.input_texts.get(i.name, "NDArray-or-Symbol[]" if i.variadic else "NDArray-or-Symbol")) for i in self.inputs]
+        rows += [(s.name, s.table_text) for s in self.attrs.values()]
+        return sorted(rows, key=lambda row: self.table.index(row[0])) if self.table else rows
 
 
 _BY_NAME: dict[str, OpDef] = {}

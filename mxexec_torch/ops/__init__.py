@@ -1,0 +1,3 @@
+"""Operators, one module a family. Importing this package fills the registry."""
+
+from . import random  # noqa: F401
