@@ -20,7 +20,7 @@ from .errors import MXNetError
 __all__ = [
     "IGNORED", "Bool", "Double", "DoubleTuple", "Float", "FloatTuple", "IgnoredBool", "IgnoredLong", "IgnoredOptBool", "IgnoredOptInt",
     "Int", "Long", "LongTuple", "NonNegInt", "NonNegLong", "OneOf", "OptBool", "OptDouble", "OptFloat", "OptInt", "OptShape", "Range",
-    "Shape", "Str", "ValueType",
+    "Shape", "SliceDims", "Str", "ValueType",
 ]  # fmt: skip
 
 _NUMPY_SCALAR = re.compile(r"np\.(?:\w+)\(([^()]*)\)")  # NumPy 2 prints np.int64(2) where NumPy 1 printed 2
@@ -236,6 +236,11 @@ OptInt = Annotated[int | None, ValueType(
 OptFloat = Annotated[float | None, _optional(_FLOAT, "float or None")]
 OptDouble = Annotated[float | None, _optional(_DOUBLE, "double or None")]
 OptBool = Annotated[bool | None, _optional(_BOOL, "boolean or None")]
+# begin, end and step of slices: None entries stay None (-1 means the last element).
+_slice_parse, _slice_convert = _tuple_of(lambda t: None if t == "None" else _parse_int(t), lambda v: None if v is None else _convert_int(v))
+SliceDims = Annotated[
+    tuple[int | None, ...], ValueType("Shape(tuple)", "Shape(tuple)", _slice_parse, _slice_convert, _show_shape)
+]
 FloatTuple = Annotated[tuple[float, ...], ValueType("tuple of <float>", "tuple of <float>", _floats_parse, _floats_convert, _show_floats)]
 DoubleTuple = Annotated[tuple[float, ...], ValueType("tuple of <double>", "tuple of <double>", _floats_parse, _floats_convert, _show_floats)]
 LongTuple = Annotated[tuple[int, ...], ValueType("tuple of <long>", "tuple of <long>", _shape_parse, _shape_convert, _show_shape)]

@@ -1,3 +1,3 @@
 """Operators, one module a family. Importing this package fills the registry."""
 
-from . import random  # noqa: F401
+from . import indexing, join, matmul, optimizer_update, random, reshape, slicing  # noqa: F401
