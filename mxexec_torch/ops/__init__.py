@@ -1,3 +1,6 @@
 """Operators, one module a family. Importing this package fills the registry."""
 
 from . import indexing, join, matmul, optimizer_update, random, reshape, slicing  # noqa: F401
+from . import random  # noqa: F401
+from . import random_pdf  # noqa: F401
+from . import random_sample  # noqa: F401

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
-__all__ = ["exponential", "gamma", "generalized_negative_binomial", "negative_binomial", "normal", "poisson", "uniform"]
+from .leaf import leaf
+
+__all__ = [
+    "exponential", "gamma", "generalized_negative_binomial", "log_probability", "multinomial", "negative_binomial", "normal", "poisson",
+    "uniform", "unique_zipfian",
+]  # fmt: skip
 
 Tensor = torch.Tensor
 
@@ -57,3 +64,45 @@ def generalized_negative_binomial(mean: Tensor, dispersion: Tensor | float) -> T
         return poisson(mean)
     mixed = torch._standard_gamma(torch.full_like(wide, 1.0 / dispersion)) * dispersion * wide
     return torch.poisson(mixed).to(mean.dtype)
+
+
+def multinomial(probabilities: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Class numbers (int64) drawn from the last axis: the first class whose summed probability reaches a uniform number.
+
+    probabilities (*s, k) -> (*s, *size). A row that sums to less than 1 gives its last class the rest.
+    """
+    lead = probabilities.shape[:-1]
+    count = 1
+    for d in size:
+        count *= d
+    table = probabilities.double().cumsum(-1)
+    point = torch.rand_like(table[..., :1].expand(*lead, count))
+    drawn = torch.searchsorted(table, point.contiguous()).clamp_max(probabilities.shape[-1] - 1)
+    return drawn.reshape(*lead, *size)
+
+
+def log_probability(probabilities: Tensor, drawn: Tensor) -> Tensor:
+    """log of the probability of each class drawn by `multinomial`; differentiable in the probabilities."""
+    lead = probabilities.shape[:-1]
+    return probabilities.gather(-1, drawn.reshape(*lead, -1)).log().reshape(drawn.shape)
+
+
+@leaf
+def unique_zipfian(like: Tensor, range_max: int) -> tuple[Tensor, Tensor]:
+    """Distinct log-uniform class numbers with the shape (n, k) of `like`, and the number of draws (n,) until k were distinct."""
+    rows, wanted = like.shape
+    if like.is_meta:
+        return torch.empty_like(like), like.new_empty((rows,))
+    samples, tries = [], []
+    for _ in range(rows):
+        seen = like.new_empty((0,))
+        first = seen
+        while first.numel() < wanted:
+            point = torch.rand(max(2 * wanted, seen.numel(), 16), dtype=torch.float64, device=like.device)
+            seen = torch.cat([seen, torch.floor(torch.exp(point * math.log(range_max)) + 0.5).long() - 1])
+            classes, inverse = torch.unique(seen, return_inverse=True)
+            places = torch.arange(seen.numel(), device=like.device)
+            first = places.new_full((classes.numel(),), seen.numel()).scatter_reduce(0, inverse, places, "amin").sort().values
+        samples.append(seen[first[:wanted]])
+        tries.append(first[wanted - 1] + 1 if wanted else first.new_zeros(()))
+    return torch.stack(samples), torch.stack(tries)
