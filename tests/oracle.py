@@ -97,7 +97,7 @@ class Oracle:
         watch.start()
         try:
             assert self._process.stdin and self._process.stdout
-            _send(self._process.stdin, (function.__module__, function.__qualname__, arguments))
+            _send(self._process.stdin, (_importable(function), function.__qualname__, arguments))
             worked, value = _receive(self._process.stdout)
         except (EOFError, BrokenPipeError):
             raise RuntimeError(f"the oracle died or took over {self._timeout:.0f} s in {function.__qualname__}{arguments!r:.500}") from None
@@ -111,6 +111,11 @@ class Oracle:
         """Ends the process."""
         self._process.kill()
         self._process.wait()
+
+
+def _importable(function: Callable[..., Any]) -> str:
+    main = sys.modules["__main__"].__spec__ if function.__module__ == "__main__" else None
+    return main.name if main else function.__module__
 
 
 def _send(stream: IO[bytes], value: Any) -> None:

@@ -1,0 +1,46 @@
+"""Opt-in NumPy 1.x names (`np.bool`, `np.int`, `np.float_`, `np.product`, ...) for scripts written before they were removed.
+
+Off unless asked for: `mxexec-torch run --numpy-compat`, `pytest -p mxexec_torch.as_mxnet --numpy-compat`, the environment variable
+`MXEXEC_TORCH_NUMPY_COMPAT=1`, or `mxexec_torch.numpy_compat.restore()`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ENVIRONMENT", "restore"]
+
+ENVIRONMENT = "MXEXEC_TORCH_NUMPY_COMPAT"
+
+_BUILTINS: dict[str, Any] = {"bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str, "long": int, "unicode": str}
+_RENAMED = {
+    "float_": "float64", "complex_": "complex128", "unicode_": "str_", "string_": "bytes_", "bool8": "bool_", "object0": "object_", "int0": "intp",
+    "uint0": "uintp", "Inf": "inf", "Infinity": "inf", "PINF": "inf", "infty": "inf", "NaN": "nan", "product": "prod", "cumproduct": "cumprod",
+    "sometrue": "any", "alltrue": "all", "round_": "round", "row_stack": "vstack", "trapz": "trapezoid", "in1d": "isin", "mat": "asmatrix",
+}  # fmt: skip
+
+
+def _asscalar(array: Any) -> Any:
+    return np.asarray(array).item()
+
+
+def _asfarray(array: Any, dtype: Any = np.float64) -> Any:
+    return np.asarray(array, dtype=dtype)
+
+
+def _msort(array: Any) -> Any:
+    return np.sort(array, axis=0)
+
+
+def restore() -> list[str]:
+    """Adds the names that this NumPy lacks (those it has stay as they are); returns the names added."""
+    wanted = dict(_BUILTINS)
+    wanted.update({old: getattr(np, new) for old, new in _RENAMED.items() if hasattr(np, new)})
+    wanted.update({"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort})
+    present = set(dir(np))
+    missing = [name for name in wanted if name not in present]
+    for name in missing:
+        setattr(np, name, wanted[name])
+    return missing
