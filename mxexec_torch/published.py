@@ -10,6 +10,22 @@ from .registry import OpDef
 
 __all__ = ["def_line", "parameters", "place"]
 
+
+class _NullType:
+    """The type of `_Null`, the default of attributes in published functions: not given (None may be a value)."""
+
+    def __new__(cls, value: object = None) -> _NullType:
+        return _Null
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+_Null: _NullType = object.__new__(_NullType)
+
 _PREFIXES = ("_contrib_", "_linalg_", "_sparse_", "_image_", "_random_")
 
 
@@ -30,7 +46,8 @@ def parameters(op: OpDef, kind: str) -> list[str]:
     """The parameter list of the published function; kind is 'nd' or 'sym'. Defaults: None for tensors, _Null for attributes."""
     if op.variadic:
         return [f"*{next(i.name for i in op.inputs if i.variadic)}", "**kwargs"]
-    own = [f"{i.name}=None" for i in op.inputs] + [f"{s.name}=_Null" for s in op.attrs.values()]
+    tensors = {i.name for i in op.inputs}
+    own = [f"{name}=None" if name in tensors else f"{name}=_Null" for name, _ in op.argument_table()]
     return own + (["out=None", "name=None"] if kind == "nd" else ["name=None", "attr=None", "out=None"]) + ["**kwargs"]
 
 

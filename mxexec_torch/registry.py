@@ -148,8 +148,13 @@ class OpDef:
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
     random:     draws random numbers (never merged with an equal node).
     differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
+    lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
     limits:     measured and explained deviations, shown in compat_matrix.md.
-    table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first.
+    init:       input name -> initializer text (MXNet's `__init__` JSON) that a variable at this input gets unless it has one.
+    listed:     the attribute rows of that table where MXNet lists others than it reads (`_linspace`).
+    specialize: (a, output shapes, output dtypes) -> the attributes the body gets in a bound graph, for operators whose outputs are decided
+                by their consumers (`_zeros` with unknown dimensions).
+    table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first or leaves some out.
     input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
     """
 
@@ -175,12 +180,16 @@ class OpDef:
     eager_only: bool = False
     random: bool = False
     hint: str | None = None
+    lists_inputs: bool = True
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
     differentiable: tuple[str, ...] | None = None
     limits: tuple[str, ...] = ()
+    listed: Sequence[tuple[str, str]] | None = None
+    specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None
     source: str = ""
-    table: tuple[str, ...] = ()
+    init: Mapping[str, str] = field(default_factory=dict)
+    table: tuple[str, ...] | None = None
     input_texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -281,22 +290,26 @@ class OpDef:
     def argument_table(self) -> list[tuple[str, str]]:
         """(name, type text) rows as MXNet's registry lists them."""
         rows = [(i.name, self.input_texts.get(i.name, "NDArray-or-Symbol[]" if i.variadic else "NDArray-or-Symbol")) for i in self.inputs]
-        rows += [(s.name, s.table_text) for s in self.attrs.values()]
-        return sorted(rows, key=lambda row: self.table.index(row[0])) if self.table else rows
+        rows += self.listed if self.listed is not None else [(s.name, s.table_text) for s in self.attrs.values()]
+        table = self.table
+        return rows if table is None else sorted((row for row in rows if row[0] in table), key=lambda row: table.index(row[0]))
 
 
 _BY_NAME: dict[str, OpDef] = {}
 _OPS: dict[str, OpDef] = {}
 
 
-def op(name: str, *, aliases: Iterable[str] = (), described: Mapping[str, str] | None = None, **rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def op(
+    name: str, *, aliases: Iterable[str] = (), described: Mapping[str, str] | None = None, signature: Callable[..., Any] | None = None, **rules: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares an operator (see the module's docstring); `rules` are the fields of `OpDef`. Returns the body unchanged.
 
     described: attribute name -> the type text of MXNet's table, where MXNet registered one by hand.
+    signature: a function whose signature is the schema, for bodies that are torch functions themselves.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        inputs, attrs, injected = _read_signature(body, described or {})
+        inputs, attrs, injected = _read_signature(signature or body, described or {})
         definition = OpDef(
             name=name, body=body, inputs=inputs, attrs=attrs, injected=injected,
             doc=rules.pop("doc", None) or inspect.getdoc(body) or "", aliases=tuple(aliases), **rules,

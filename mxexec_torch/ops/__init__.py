@@ -4,3 +4,5 @@ from . import indexing, join, matmul, optimizer_update, random, reshape, slicing
 from . import random  # noqa: F401
 from . import random_pdf  # noqa: F401
 from . import random_sample  # noqa: F401
+from . import activation, convolution, dropout, embedding, loss, nn_basic, normalization, pooling  # noqa: F401
+from . import binary, creation, identity, reduce, scalar, softmax, unary  # noqa: F401

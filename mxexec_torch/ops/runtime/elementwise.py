@@ -1,0 +1,284 @@
+"""Elementwise functions whose values or gradients torch does not have, or has differently at kinks and ties.
+
+Each public function is a leaf. Without a gradient to compute it runs the plain formula and skips autograd.Function.
+Backward passes are made of differentiable torch operations, so that second derivatives exist.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .leaf import leaf
+
+__all__ = [
+    "cbrt", "gamma", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
+    "softsign", "straight_through_round", "straight_through_sign",
+]  # fmt: skip
+
+Tensor = torch.Tensor
+
+
+def _tracked(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+def _cbrt(x: Tensor) -> Tensor:
+    return x.abs().pow(1.0 / 3.0).copysign(x)
+
+
+class _Cbrt(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = _cbrt(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        (y,) = ctx.saved_tensors
+        return g / (3.0 * y * y)
+
+
+@leaf
+def cbrt(x: Tensor) -> Tensor:
+    """The real cube root, also of negative numbers; the gradient at 0 is infinite."""
+    return _Cbrt.apply(x) if _tracked(x) else _cbrt(x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Rcbrt(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = _cbrt(x).reciprocal()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        return g * y / (-3.0 * x)
+
+
+@leaf
+def rcbrt(x: Tensor) -> Tensor:
+    """1 / cbrt(x)."""
+    return _Rcbrt.apply(x) if _tracked(x) else _cbrt(x).reciprocal()  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _gamma(x: Tensor) -> Tensor:
+    wide = x.double()  # exp amplifies the error of lgamma: float32 would keep only five digits
+    size = wide.lgamma().exp()
+    whole = wide.floor()
+    negative = (wide < 0) & (whole.remainder(2.0) == 1.0)
+    value = torch.where(negative, -size, size).masked_fill((wide < 0) & (whole == wide), float("nan"))
+    return torch.where(wide == 0, size.copysign(wide), value).to(x.dtype)
+
+
+class _Gamma(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = _gamma(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        return g * y * x.digamma()
+
+
+@leaf
+def gamma(x: Tensor) -> Tensor:
+    """The gamma function: NaN at negative integers, signed infinity at 0."""
+    return _Gamma.apply(x) if _tracked(x) else _gamma(x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _softsign(x: Tensor) -> Tensor:
+    return x / (x.abs() + 1.0)
+
+
+class _Softsign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return _softsign(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        return g / (x.abs() + 1.0).square()
+
+
+@leaf
+def softsign(x: Tensor) -> Tensor:
+    """x / (1 + |x|) with the closed form of its gradient (torch's chain of operations cancels for large x)."""
+    return _Softsign.apply(x) if _tracked(x) else _softsign(x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _smooth_l1(x: Tensor, sigma: float) -> Tensor:
+    square = sigma * sigma
+    bound = 1.0 / square if square else float("inf")
+    size = x.abs()
+    return torch.where(size > bound, size - 0.5 * bound, 0.5 * square * x * x)
+
+
+class _SmoothL1(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, sigma: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.sigma = sigma
+        return _smooth_l1(x, sigma)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        square = ctx.sigma * ctx.sigma
+        bound = 1.0 / square if square else float("inf")
+        return g * torch.where(x.abs() > bound, x.sign(), square * x), None
+
+
+@leaf
+def smooth_l1(x: Tensor, sigma: float) -> Tensor:
+    """0.5 (sigma x)^2 within 1 / sigma^2 of 0, |x| - 0.5 / sigma^2 beyond."""
+    return _SmoothL1.apply(x, sigma) if _tracked(x) else _smooth_l1(x, sigma)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@leaf
+def rint(x: Tensor) -> Tensor:
+    """The nearest integer, halves towards minus infinity."""
+    low = x.floor()
+    return torch.where(x - low > 0.5, x.ceil(), low)
+
+
+@leaf
+def round_half_away(x: Tensor) -> Tensor:
+    """The nearest integer, halves away from zero."""
+    low = x.trunc()
+    return torch.where((x - low).abs() >= 0.5, low + x.sign(), low)
+
+
+class _RoundThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return round_half_away(x)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        return g
+
+
+@leaf
+def straight_through_round(x: Tensor) -> Tensor:
+    """Rounds (halves away from zero); the gradient passes unchanged."""
+    return _RoundThrough.apply(x) if _tracked(x) else round_half_away(x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _SignThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        return g
+
+
+@leaf
+def straight_through_sign(x: Tensor) -> Tensor:
+    """sign(x); the gradient passes unchanged."""
+    return _SignThrough.apply(x) if _tracked(x) else x.sign()  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _ScaleGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return g * ctx.factor, None
+
+
+class _OnesGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        return torch.ones_like(g)
+
+
+@leaf
+def ones_gradient(x: Tensor) -> Tensor:
+    """x itself; its gradient is 1 whatever the head gradient."""
+    return _OnesGradient.apply(x) if _tracked(x) else x  # type: ignore[no-any-return, no-untyped-call]
+
+
+@leaf
+def scale_gradient(x: Tensor, factor: float) -> Tensor:
+    """x itself; its gradient is multiplied by `factor`."""
+    return _ScaleGradient.apply(x, factor) if _tracked(x) else x  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Extremum(torch.autograd.Function):
+    """maximum (largest=True) or minimum of two tensors; on a tie lhs receives the whole gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, lhs: Tensor, rhs: Tensor, largest: bool) -> Tensor:
+        ctx.save_for_backward(lhs, rhs)
+        ctx.largest = largest
+        return torch.maximum(lhs, rhs) if largest else torch.minimum(lhs, rhs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
+        lhs, rhs = ctx.saved_tensors
+        chosen = lhs >= rhs if ctx.largest else lhs <= rhs
+        other = lhs < rhs if ctx.largest else lhs > rhs
+        left = (g * chosen).sum_to_size(lhs.shape) if ctx.needs_input_grad[0] else None
+        return left, (g * other).sum_to_size(rhs.shape) if ctx.needs_input_grad[1] else None, None
+
+
+@leaf
+def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The larger element, broadcasting; NaN wins."""
+    if _tracked(lhs, rhs):
+        return _Extremum.apply(lhs, rhs, True)  # type: ignore[no-any-return, no-untyped-call]
+    return torch.maximum(lhs, rhs)
+
+
+@leaf
+def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The smaller element, broadcasting; NaN wins."""
+    if _tracked(lhs, rhs):
+        return _Extremum.apply(lhs, rhs, False)  # type: ignore[no-any-return, no-untyped-call]
+    return torch.minimum(lhs, rhs)
+
+
+def _mod(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if lhs.is_floating_point():
+        return torch.where(rhs == 0, torch.zeros_like(rhs), torch.remainder(lhs, rhs))
+    # A divisor of 1 stands for 0 (result 0) and for -1 (result 0 too; the processor traps on the smallest integer % -1).
+    safe = rhs.masked_fill((rhs == 0) | (rhs == -1), 1) if rhs.dtype.is_signed else rhs.masked_fill(rhs == 0, 1)
+    return torch.remainder(lhs, safe)
+
+
+class _Mod(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, lhs: Tensor, rhs: Tensor) -> Tensor:
+        ctx.save_for_backward(lhs, rhs)
+        return _mod(lhs, rhs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+        lhs, rhs = ctx.saved_tensors
+        left = g.sum_to_size(lhs.shape) if ctx.needs_input_grad[0] else None
+        return left, (g * -(lhs / rhs).floor()).sum_to_size(rhs.shape) if ctx.needs_input_grad[1] else None
+
+
+@leaf
+def mod(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The remainder with the divisor's sign, 0 for a divisor 0, broadcasting. Gradients: 1 and -floor(lhs / rhs)."""
+    return _Mod.apply(lhs, rhs) if _tracked(lhs, rhs) else _mod(lhs, rhs)  # type: ignore[no-any-return, no-untyped-call]

@@ -1,0 +1,107 @@
+"""Reductions whose gradients torch defines differently: ties share nothing in MXNet, products divide, norms do not mask zeros.
+
+`dims` are the reduced axes, sorted, never empty; results keep reduced axes with size 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .leaf import leaf
+
+__all__ = ["extremum", "nanprod", "nansum", "norm", "prod"]
+
+Tensor = torch.Tensor
+Dims = tuple[int, ...]
+
+
+def _tracked(x: Tensor) -> bool:
+    return torch.is_grad_enabled() and x.requires_grad
+
+
+class _Extremum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Dims, largest: bool) -> Tensor:
+        y = x.amax(dims, keepdim=True) if largest else x.amin(dims, keepdim=True)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        return g * (x == y), None, None
+
+
+@leaf
+def extremum(x: Tensor, dims: Dims, largest: bool) -> Tensor:
+    """Maximum or minimum over axes; every element equal to it receives the whole gradient."""
+    if _tracked(x):
+        return _Extremum.apply(x, dims, largest)  # type: ignore[no-any-return, no-untyped-call]
+    return x.amax(dims, keepdim=True) if largest else x.amin(dims, keepdim=True)
+
+
+def _prod(x: Tensor, dims: Dims) -> Tensor:
+    for dim in dims:
+        x = torch.prod(x, dim, keepdim=True, dtype=x.dtype)
+    return x
+
+
+class _Prod(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Dims, skip_nan: bool) -> Tensor:
+        y = _prod(x.masked_fill(x.isnan(), 1.0) if skip_nan else x, dims)
+        ctx.save_for_backward(x, y)
+        ctx.skip_nan = skip_nan
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        grad = g * (y / x)
+        return grad.masked_fill(x.isnan(), 0.0) if ctx.skip_nan else grad, None, None
+
+
+@leaf
+def prod(x: Tensor, dims: Dims) -> Tensor:
+    """Product over axes; the gradient is product / element, NaN where that is 0 / 0."""
+    return _Prod.apply(x, dims, False) if _tracked(x) else _prod(x, dims)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@leaf
+def nanprod(x: Tensor, dims: Dims) -> Tensor:
+    """Product over axes that skips NaN."""
+    if _tracked(x):
+        return _Prod.apply(x, dims, True)  # type: ignore[no-any-return, no-untyped-call]
+    return _prod(x.masked_fill(x.isnan(), 1.0) if x.is_floating_point() else x, dims)
+
+
+class _Norm(torch.autograd.Function):
+    """p-norm for p = 1, 2."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Dims, order: int) -> Tensor:
+        y = torch.linalg.vector_norm(x, order, dims, keepdim=True)
+        ctx.save_for_backward(x, y)
+        ctx.order = order
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        x, y = ctx.saved_tensors
+        return g * (x.sign() if ctx.order == 1 else x / y), None, None
+
+
+@leaf
+def norm(x: Tensor, dims: Dims, order: int) -> Tensor:
+    """Sum of magnitudes (order 1) or root of the sum of squares (order 2); gradient sign(x) or x / norm, NaN for a zero norm."""
+    if _tracked(x):
+        return _Norm.apply(x, dims, order)  # type: ignore[no-any-return, no-untyped-call]
+    return torch.linalg.vector_norm(x, order, dims, keepdim=True)
+
+
+@leaf
+def nansum(x: Tensor, dims: Dims) -> Tensor:
+    """Sum over axes that skips NaN; NaN elements have gradient 0."""
+    return torch.nansum(x, dims, keepdim=True, dtype=x.dtype)

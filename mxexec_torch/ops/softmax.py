@@ -1,0 +1,107 @@
+"""softmax, softmin, log_softmax, SoftmaxActivation and L2Normalization."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import torch
+
+from ..dtypes import torch_dtype
+from ..errors import MXNetError
+from ..infer.rules import elementwise
+from ..infer.state import Dtypes, Shapes
+from ..registry import Attrs, Tensor, op
+from ..values import Int, OneOf, OptBool, OptDouble
+
+__all__: list[str] = []
+
+_Dtype = Annotated[str | None, OneOf(None, "float16", "float32", "float64")]
+
+
+def _axis(ndim: int, axis: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise MXNetError(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
+    return axis % ndim
+
+
+def _shape(a: Attrs, s: Shapes) -> None:
+    s.unify(0, s.out())
+    s.unify_out(s.get(0))
+    data = s.get(0)
+    if data is not None and s.has("length"):
+        axis = _axis(len(data), a.axis)
+        s.unify("length", (*data[:axis], *data[axis + 1 :]))
+
+
+def _dtype(a: Attrs, t: Dtypes) -> None:
+    if a.dtype is not None:
+        t.unify_out(torch_dtype(a.dtype))
+    else:
+        t.unify(0, t.out())
+        t.unify_out(t.get(0))
+
+
+def _prepared(data: Tensor, temperature: float | None, dtype: str | None) -> Tensor:
+    if dtype is not None:
+        data = data.to(torch_dtype(dtype))
+    return data if temperature is None or temperature == 1.0 else data / temperature
+
+
+def _outside(data: Tensor, length: Tensor, axis: int) -> Tensor:
+    """True at the positions along `axis` that lie beyond each row's length."""
+    steps = torch.arange(data.shape[axis], device=data.device)
+    return steps.view([-1 if d == axis else 1 for d in range(data.ndim)]) >= length.unsqueeze(axis)
+
+
+_RULES: dict[str, Any] = {"shape": _shape, "dtype": _dtype}
+
+
+@op("softmax", aliases=("_npx_softmax",), present={"length": lambda a: bool(a.use_length)}, **_RULES)
+def softmax(
+    data: Tensor, length: Tensor | None = None, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None,
+    use_length: OptBool = False,
+) -> Tensor:  # fmt: skip
+    """e^(x/t) over its sum along an axis; with use_length only the first `length` positions of each row take part, the rest is 0.
+
+    data any shape -> same shape; length: data's shape without the axis, int32 or int64. dtype: the result's type.
+    Source: src/operator/nn/softmax.cc
+    """
+    x = _prepared(data, temperature, dtype)
+    axis = _axis(data.ndim, axis)
+    if length is None:
+        return torch.softmax(x, axis)
+    outside = _outside(x, length, axis)
+    return torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0)
+
+
+@op("softmin", **_RULES)
+def softmin(
+    data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
+) -> Tensor:
+    """softmax of -data.
+
+    data any shape -> same shape. Source: src/operator/nn/softmin.cc
+    """
+    return torch.softmax(-_prepared(data, temperature, dtype), _axis(data.ndim, axis))
+
+
+@op("log_softmax", aliases=("_npx_log_softmax",), **_RULES)
+def log_softmax(
+    data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
+) -> Tensor:
+    """The logarithm of softmax.
+
+    data any shape -> same shape. Source: src/operator/nn/log_softmax.cc
+    """
+    return torch.log_softmax(_prepared(data, temperature, dtype), _axis(data.ndim, axis))
+
+
+@op("SoftmaxActivation", shape=elementwise)
+def softmax_activation(data: Tensor, /, *, mode: Annotated[str, OneOf("channel", "instance")] = "instance") -> Tensor:
+    """softmax over each instance flattened (mode instance) or over axis 1 (mode channel).
+
+    data (n, *k) -> same shape. Source: src/operator/nn/softmax_activation.cc
+    """
+    if mode == "channel":
+        return torch.softmax(data, 1)
+    return torch.softmax(data.flatten(1), 1).view(data.shape) if data.ndim != 2 else torch.softmax(data, 1)
