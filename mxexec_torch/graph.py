@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .registry import Attrs, InputSpec, OpDef
 
-__all__ = ["Entry", "Node", "topological"]
+__all__ = ["Entry", "Node", "split_variables", "topological"]
 
 
 class Node:
@@ -16,9 +16,10 @@ class Node:
     attrs: all attributes as text, the operator's own (as the user wrote them) and annotations such as `__shape__`.
     params: the operator's attributes, parsed and completed with defaults.
     subgraphs: bodies of control-flow operators (symbols), in MXNet's order.
+    version: of a variable: how many operators have been declared to write it (MXNet numbers the uses, see `Entry.version`).
     """
 
-    __slots__ = ("_specs", "attrs", "extra", "inputs", "name", "op", "params", "subgraphs")
+    __slots__ = ("_specs", "attrs", "extra", "inputs", "name", "op", "params", "subgraphs", "version")
 
     def __init__(self, op: OpDef | None, name: str, attrs: dict[str, str] | None = None, inputs: Iterable[Entry] = (), params: Attrs | None = None) -> None:
         self.op = op
@@ -28,6 +29,7 @@ class Node:
         self.params: Attrs = params if params is not None else Attrs()
         self.subgraphs: list[Any] = []
         self.extra: Any = None
+        self.version = 0
         self._specs: list[InputSpec] | None = None
 
     @property
@@ -84,3 +86,14 @@ def topological(heads: Iterable[Entry]) -> list[Node]:
             else:
                 order.append(node)
     return order
+
+
+def split_variables(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
+    """(arguments, auxiliary states) among topologically ordered nodes: a variable is auxiliary when an operator takes it as such."""
+    nodes = list(nodes)
+    auxiliary: set[int] = set()
+    for node in nodes:
+        if node.op is not None and any(spec.kind == "aux" for spec in node.op.inputs):
+            auxiliary.update(id(e.node) for spec, e in zip(node.input_specs(), node.inputs, strict=False) if spec.kind == "aux")
+    variables = [n for n in nodes if n.op is None]
+    return [v for v in variables if id(v) not in auxiliary], [v for v in variables if id(v) in auxiliary]

@@ -1,0 +1,7 @@
+"""Operators named `_linalg_*`. Functions are made from the registry on demand."""
+
+from __future__ import annotations
+
+from .functions import module_getattr
+
+__getattr__ = module_getattr("linalg")
