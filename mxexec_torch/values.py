@@ -18,7 +18,7 @@ import numpy as np
 from .errors import MXNetError
 
 __all__ = [
-    "IGNORED", "Bool", "Double", "DoubleTuple", "Float", "FloatTuple", "IgnoredBool", "IgnoredLong", "IgnoredOptBool", "IgnoredOptInt",
+    "IGNORED", "Bool", "Double", "DoubleTuple", "Float", "FloatTuple", "IgnoredBool", "IgnoredLong", "IgnoredOptBool", "IgnoredOptFloat", "IgnoredOptInt",
     "Int", "Long", "LongTuple", "NonNegInt", "NonNegLong", "OneOf", "OptBool", "OptDouble", "OptFloat", "OptInt", "OptShape", "Range",
     "Shape", "SliceDims", "Str", "ValueType",
 ]  # fmt: skip
@@ -36,6 +36,13 @@ class Range:
 
     low: float | None = None
     high: float | None = None
+
+    @property
+    def broken(self) -> str:
+        """What MXNet says of a value outside."""
+        if self.low is None:
+            return f"should be smaller equal to {self.high:g}"
+        return f"should be greater equal to {self.low:g}" if self.high is None else f"exceed bound [{self.low:g},{self.high:g}]"
 
 
 class _Ignored:
@@ -80,8 +87,7 @@ class ValueType:
             low_ok = bounds.low is None or number >= bounds.low
             high_ok = bounds.high is None or number <= bounds.high
             if not (low_ok and high_ok):
-                text = f"[{bounds.low},{bounds.high}]"
-                raise MXNetError(f"value {number} for Parameter {attribute} exceed bound {text}, in operator {operator}")
+                raise MXNetError(f"value {number:g} for Parameter {attribute} {bounds.broken}, in operator {operator}")
 
 
 def _parse_int(text: str) -> int:
@@ -246,6 +252,7 @@ DoubleTuple = Annotated[tuple[float, ...], ValueType("tuple of <double>", "tuple
 LongTuple = Annotated[tuple[int, ...], ValueType("tuple of <long>", "tuple of <long>", _shape_parse, _shape_convert, _show_shape)]
 IgnoredBool = Annotated[bool, _BOOL, IGNORED]
 IgnoredOptBool = Annotated[bool | None, _optional(_BOOL, "boolean or None"), IGNORED]
+IgnoredOptFloat = Annotated[float | None, _optional(_FLOAT, "float or None"), IGNORED]
 IgnoredLong = Annotated[int, _nonneg(_LONG, "long (non-negative)"), IGNORED]
 IgnoredOptInt = Annotated[int | None, _optional(_INT, "int or None"), IGNORED]
 

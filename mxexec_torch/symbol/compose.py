@@ -13,7 +13,10 @@ from ..errors import MXNetError
 from ..graph import Entry, Node, topological
 from ..registry import Attrs, InputSpec, OpDef
 
-__all__ = ["HIDDEN_KEYS", "attribute_text", "compose", "copy_graph", "hidden_key", "make_node", "parse_attributes", "visible_entries"]
+__all__ = [
+    "HIDDEN_KEYS", "attribute_text", "compose", "copy_graph", "finish_inputs", "hidden_key", "is_annotation", "make_node", "parse_attributes",
+    "unknown_inputs", "visible_entries",
+]  # fmt: skip
 
 # Annotations that MXNet stores between double underscores and lists under both spellings.
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
@@ -68,6 +71,8 @@ def make_node(op: OpDef, name: str, attrs: dict[str, str], args: Sequence[Entry]
 
     Errors: MXNetError for unknown or unreadable attributes, unknown inputs, or too many of them.
     """
+    if not isinstance(name, str):
+        raise AttributeError(f"a node name is a string: {type(name).__name__!r} object has no attribute 'encode'")
     params, specs = parse_attributes(op, attrs)
     if specs is None:
         specs = op.node_inputs(params, len(args))
@@ -83,7 +88,7 @@ def make_node(op: OpDef, name: str, attrs: dict[str, str], args: Sequence[Entry]
             entry = Entry(Node(None, f"{name}_{spec.name}" if name else spec.name, attrs.copy()))
         inputs.append(entry)
     if matched != len(kwargs):
-        raise _unknown_inputs(kwargs, [spec.name for spec in specs[len(args) :]])
+        raise unknown_inputs(kwargs, [spec.name for spec in specs[len(args) :]])
     node = Node(op, name, attrs, inputs, params)
     node._specs = specs
     finish_inputs(node)
@@ -131,7 +136,7 @@ def compose(entries: list[Entry], kwargs: Mapping[str, Entry]) -> list[Entry]:
             replacement[id(node)] = kwargs[node.name]
             matched += 1
     if matched != len(kwargs):
-        raise _unknown_inputs(kwargs, [node.name for node in order if node.op is None])
+        raise unknown_inputs(kwargs, [node.name for node in order if node.op is None])
     for node in order:
         if any(id(entry.node) in replacement for entry in node.inputs):
             node.inputs = [replacement.get(id(entry.node), entry) for entry in node.inputs]
@@ -150,7 +155,8 @@ def copy_graph(entries: Sequence[Entry]) -> list[Entry]:
     return [Entry(copies[id(e.node)], e.index, e.version) for e in entries]
 
 
-def _unknown_inputs(given: Mapping[str, Any], known: Sequence[str]) -> MXNetError:
+def unknown_inputs(given: Mapping[str, Any], known: Sequence[str]) -> MXNetError:
+    """The error for keyword inputs that match none of the known names."""
     listed = "".join(f"\t[{i}]{name}\n" for i, name in enumerate(known))
     unknown = next((key for key in given if key not in known), None)
     if unknown is None:

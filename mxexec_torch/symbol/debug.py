@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from ..graph import Entry, Node, topological
 
-__all__ = ["debug_str", "node_text"]
+__all__ = ["graph_debug_str"]
 
 
-def debug_str(entries: Sequence[Entry]) -> str:
+def graph_debug_str(entries: Sequence[Entry]) -> str:
     """Outputs, variables and operators with inputs and attributes, in MXNet's layout."""
     first = entries[0].node
     if not first.inputs and all(entry.node is first for entry in entries):
         return f"Variable:{first.name}\n" if first.op is None else f"AtomicFunctor  Op:{first.op.name}\n"
     heads = "".join(f"\toutput[{i}]={entry.node.name}({entry.index})\n" for i, entry in enumerate(entries))
-    return "Symbol Outputs:\n" + heads + "".join(map(node_text, topological(entries)))
+    return "Symbol Outputs:\n" + heads + "".join(map(_node_text, topological(entries)))
 
 
-def node_text(node: Node) -> str:
+def _node_text(node: Node) -> str:
     """The block of one node."""
     if node.op is None:
         return f"Variable:{node.name}\n"

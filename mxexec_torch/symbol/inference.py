@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..dtypes import CODE_TO_NAME, NAME_TO_CODE, NAME_TO_TORCH, TORCH_TO_NAME, name_of, numpy_type
+from ..dtypes import NAME_TO_CODE, NAME_TO_TORCH, TORCH_TO_NAME, name_of, numpy_type
 from ..errors import MXNetError
-from ..graph import Entry, Node, topological
+from ..graph import Entry, Node, split_variables, topological
 from ..infer.solver import Inferred, infer_dtypes, infer_shapes
 from ..infer.state import Shape, complete
+from ..infer.variables import declared_dtype, declared_shape
 from ..semantics import is_np_shape
-from ..values import ValueType
 
 __all__ = [
-    "from_user_shape", "infer_shape", "infer_type", "known_dtypes", "known_shapes", "legacy_type", "mutable_variables", "parse_shape", "to_user_shape",
+    "from_user_shape", "infer_shape", "infer_type", "known_dtypes", "known_shapes", "legacy_type", "to_user_shape",
 ]  # fmt: skip
 
 _MAX_DIM = 2**31 - 1
@@ -40,30 +40,6 @@ def to_user_shape(shape: Shape | None) -> tuple[int, ...] | None:
     return () if shape is None else tuple(0 if d == -1 else d for d in shape)
 
 
-def parse_shape(text: str, name: str) -> Shape | None:
-    """The `__shape__` attribute of a variable. Errors: MXNetError when it is no shape."""
-    from ..registry import AttrSpec  # noqa: F401 - documents the type below
-    from ..values import Shape as ShapeValue
-
-    value_type: ValueType = next(m for m in ShapeValue.__metadata__ if isinstance(m, ValueType))
-    try:
-        shape = value_type.read(text, "__shape__", f"variable {name}")
-    except MXNetError:
-        raise MXNetError(f"Invalid attribute __shape__={text!r} of variable {name!r}: a shape such as (2, 3) is expected") from None
-    return from_user_shape(shape)
-
-
-def mutable_variables(order: Sequence[Node]) -> set[int]:
-    """ids of the variables that some operator writes to: the auxiliary states."""
-    found: set[int] = set()
-    for node in order:
-        if node.op is not None and any(spec.kind != "arg" for spec in node.op.inputs):
-            for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
-                if spec.kind != "arg":
-                    found.add(id(entry.node))
-    return found
-
-
 def known_shapes(order: Sequence[Node], given: Mapping[str, Sequence[int] | None]) -> dict[int, Shape | None]:
     """What is known of the variables' shapes: the given ones, and where those are not complete the `__shape__` attributes."""
     _check_names(order, given, "InferShape")
@@ -72,7 +48,7 @@ def known_shapes(order: Sequence[Node], given: Mapping[str, Sequence[int] | None
         if node.op is None:
             shape = from_user_shape(given.get(node.name))
             if not complete(shape) and "__shape__" in node.attrs:
-                shape = parse_shape(node.attrs["__shape__"], node.name)
+                shape = declared_shape(node)
             result[id(node)] = shape
     return result
 
@@ -84,22 +60,8 @@ def known_dtypes(order: Sequence[Node], given: Mapping[str, torch.dtype | None])
     for node in order:
         if node.op is None:
             dtype = given.get(node.name)
-            if dtype is None and "__dtype__" in node.attrs:
-                dtype = _dtype_of_code(node.attrs["__dtype__"], node.name)
-            result[id(node)] = dtype
+            result[id(node)] = declared_dtype(node) if dtype is None else dtype
     return result
-
-
-def _dtype_of_code(text: str, name: str) -> torch.dtype | None:
-    try:
-        code = int(text)
-    except ValueError:
-        raise MXNetError(f"Invalid attribute __dtype__={text!r} of variable {name!r}: a type code such as 0 (float32) is expected") from None
-    if code == -1:
-        return None
-    if code not in CODE_TO_NAME or CODE_TO_NAME[code] not in NAME_TO_TORCH:
-        raise MXNetError(f"Invalid attribute __dtype__={text!r} of variable {name!r}: there is no such type code")
-    return NAME_TO_TORCH[CODE_TO_NAME[code]]
 
 
 def _check_names(order: Sequence[Node], given: Mapping[str, Any], what: str) -> None:
@@ -153,9 +115,9 @@ def _decided(order: Sequence[Node], known: Inferred, done: Any) -> bool:
 
 
 def _collect(order: Sequence[Node], entries: Sequence[Entry], known: Inferred, show: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    mutable = mutable_variables(order)
-    arguments, states = [], []
-    for node in order:
-        if node.op is None:
-            (states if id(node) in mutable else arguments).append(show(known[id(node)][0]))
-    return arguments, [show(known[id(e.node)][e.index]) for e in entries], states
+    arguments, states = split_variables(order)
+    return (
+        [show(known[id(node)][0]) for node in arguments],
+        [show(known[id(e.node)][e.index]) for e in entries],
+        [show(known[id(node)][0]) for node in states],
+    )

@@ -152,16 +152,15 @@ class _Reader:
         self.nodes = [self._make(i, record) for i, record in enumerate(records)]
         for i, record in enumerate(records):
             self.nodes[i].inputs = [self._entry(e, f"inputs of node {i}") for e in self._list(record, "inputs", f"node {i}")]
-        self.order = self._sorted()
+        self._refuse_circles()
         for i in self._ints(graph, "arg_nodes"):
             if i >= len(self.nodes) or self.nodes[i].op is not None:
                 raise self._wrong(f"arg_nodes names {i}, which is no variable")
         self.heads = [self._entry(e, "heads") for e in self._list(graph, "heads")]
         if not self.heads:
             raise self._wrong("heads is empty")
-        reachable = topological(self.heads)
-        self._upgrade(reachable)
-        self._check(reachable)
+        self._upgrade(topological(self.heads))
+        self._check(topological(self.heads))
 
     # -- fields
     def _wrong(self, text: str) -> MXNetError:
@@ -244,8 +243,8 @@ class _Reader:
             raise self._wrong(f"{where}: node {value[0]} does not exist, there are {len(self.nodes)}")
         return Entry(self.nodes[value[0]], value[1], value[2] if len(value) == 3 else 0)
 
-    def _sorted(self) -> list[Node]:
-        """All nodes, inputs first. Errors: MXNetError when they depend on each other in a circle."""
+    def _refuse_circles(self) -> None:
+        """Errors: MXNetError when nodes depend on each other in a circle. References to later nodes are accepted, as in MXNet."""
         waiting = {id(node): len(node.inputs) for node in self.nodes}
         users: dict[int, list[Node]] = {}
         for node in self.nodes:
@@ -260,7 +259,6 @@ class _Reader:
         if len(ready) != len(self.nodes):
             stuck = [node.name for node in self.nodes if waiting[id(node)]]
             raise self._wrong(f"nodes depend on each other in a circle: {', '.join(stuck[:5])}{', ...' if len(stuck) > 5 else ''}")
-        return ready
 
     # -- upgrades
     def _upgrade(self, order: Iterable[Node]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any
 
@@ -12,15 +12,15 @@ import numpy as np
 
 from ..attribute import current_scope
 from ..dtypes import NAME_TO_CODE, name_of
-from ..errors import MXNetError, NotImplementedForSymbol
-from ..graph import Entry, Node, topological
+from ..errors import MXNetError, NotImplementedForSymbol, UnsupportedError
+from ..graph import Entry, Node, split_variables, topological
 from ..semantics import is_np_shape
 from . import _internal, json
 from .base import SymbolBase, set_symbol_class
-from .compose import HIDDEN_KEYS, compose, copy_graph, hidden_key, parse_attributes, visible_entries
-from .debug import debug_str
+from .compose import HIDDEN_KEYS, attribute_text, compose, copy_graph, hidden_key, parse_attributes, unknown_inputs, visible_entries
+from .debug import graph_debug_str
 from .fluent import Fluent
-from .inference import infer_shape, infer_type, legacy_type, mutable_variables
+from .inference import infer_shape, infer_type, legacy_type
 
 __all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
 
@@ -40,6 +40,10 @@ class Symbol(Fluent, SymbolBase):
         """The symbol itself."""
         return self
 
+    def as_np_ndarray(self) -> Symbol:
+        """Always an error: the symbols of mx.sym.np do not exist here."""
+        raise UnsupportedError("mx.sym.np is not implemented: legacy symbols cannot be turned into NumPy symbols; stay with mx.sym operators")
+
     def __repr__(self) -> str:
         name = self.name
         if name is None:
@@ -55,6 +59,8 @@ class Symbol(Fluent, SymbolBase):
     def __bool__(self) -> bool:
         raise NotImplementedForSymbol(self.__bool__, "bool")
 
+    __nonzero__ = __bool__
+
     def __getitem__(self, index: int | str | slice) -> Symbol:
         """One output by position or name, or a group of them by slice. Errors: as MXNet, MXNetError for a negative position."""
         count = len(self._entries)
@@ -67,9 +73,9 @@ class Symbol(Fluent, SymbolBase):
         if not isinstance(index, int):
             raise TypeError("Symbol only support integer index to fetch i-th output")
         if index >= count:
-            raise IndexError(f"output {index} of a symbol with {count} outputs")
+            raise IndexError
         if index < 0:
-            raise MXNetError(f"Index out of range: output {index} of a symbol with {count} outputs (negative positions do not count from the end)")
+            raise MXNetError(f"Symbol only accept nonnegative index, not {index}")
         return type(self)([self._entries[index]])
 
     def _output_position(self, name: str) -> int:
@@ -114,8 +120,9 @@ class Symbol(Fluent, SymbolBase):
             if len(value._entries) != 1:
                 raise MXNetError(f"{what} is a tuple, single value is required")
         head = self._entries[0].node
-        if head.op is None:
-            raise MXNetError(f"a variable ({head.name!r}) cannot be composed: it has no inputs")
+        single = self._single_node()
+        if single is not None and not single.inputs and (args or kwargs):
+            raise unknown_inputs(kwargs, ["data"]) if kwargs and "data" not in kwargs else MXNetError(f"{head.name!r} has no inputs to compose")
         if args:
             raise MXNetError("General composition only support kwargs for now: name the variables that the arguments replace")
         if name:
@@ -175,7 +182,8 @@ class Symbol(Fluent, SymbolBase):
             if key == "name":
                 node.name = value
                 continue
-            attrs = {**node.attrs, (key if key.startswith("__") else hidden_key(key, value) or key): value}
+            hidden = hidden_key(key, value)
+            attrs = {**node.attrs, (hidden if hidden is not None and key in HIDDEN_KEYS else key): value}
             if node.op is not None:
                 node.params, node._specs = parse_attributes(node.op, attrs)
             node.attrs = attrs
@@ -193,15 +201,11 @@ class Symbol(Fluent, SymbolBase):
 
     def list_arguments(self) -> list[str]:
         """Names of the variables that no operator writes to, in depth-first order."""
-        order = topological(self._entries)
-        mutable = mutable_variables(order)
-        return [node.name for node in order if node.op is None and id(node) not in mutable]
+        return [node.name for node in split_variables(topological(self._entries))[0]]
 
     def list_auxiliary_states(self) -> list[str]:
         """Names of the variables that operators write to (moving statistics)."""
-        order = topological(self._entries)
-        mutable = mutable_variables(order)
-        return [node.name for node in order if id(node) in mutable]
+        return [node.name for node in split_variables(topological(self._entries))[1]]
 
     def list_inputs(self) -> list[str]:
         """Names of all variables, arguments and auxiliary states mixed, in depth-first order."""
@@ -213,7 +217,7 @@ class Symbol(Fluent, SymbolBase):
 
     def debug_str(self) -> str:
         """The graph as text, one block a node."""
-        return debug_str(self._entries)
+        return graph_debug_str(self._entries)
 
     # -- inference ---------------------------------------------------------------------------------------------------------------
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
@@ -292,7 +296,7 @@ class Symbol(Fluent, SymbolBase):
         self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None, group2ctx: Any = None, shared_exec: Any = None
     ) -> Any:
         """An Executor over given arrays; see `executor.bind`."""
-        from ..executor import bind
+        from ..binding import bind
 
         return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
 
@@ -309,7 +313,7 @@ class Symbol(Fluent, SymbolBase):
         **kwargs: Any,
     ) -> Any:
         """An Executor with newly allocated arrays; keywords are the shapes of arguments. See `executor.simple_bind`."""
-        from ..executor import simple_bind
+        from ..binding import simple_bind
 
         return simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, **kwargs)
 
@@ -322,8 +326,8 @@ class Symbol(Fluent, SymbolBase):
         return self.bind(ctx, kwargs).forward()
 
     def gradient(self, wrt: Any) -> Symbol:
-        """Not available, in MXNet 1.9.1 neither: bind with gradient arrays and call backward."""
-        raise MXNetError("Symbol.gradient is not implemented: bind with args_grad and call Executor.backward")
+        """Always an error: bind with gradient arrays and call backward."""
+        raise MXNetError("Symbol.gradient is not implemented, in MXNet neither: bind with args_grad and call Executor.backward")
 
     # -- arithmetic ---------------------------------------------------------------------------------------------------------------
     def __add__(self, other: Any) -> Symbol:
@@ -435,6 +439,11 @@ class Symbol(Fluent, SymbolBase):
 set_symbol_class(Symbol)
 
 
+def symbol_of(entries: Iterable[Entry]) -> Symbol:
+    """The symbol with these outputs."""
+    return Symbol(entries)
+
+
 def output_name(entry: Entry) -> str:
     """The name of one output."""
     node = entry.node
@@ -497,7 +506,7 @@ def var(
         raise TypeError("Expect a string for variable `name`")
     attrs = dict(current_scope().get(attr))
     if shape is not None:
-        attrs["__shape__"] = _attribute(shape)
+        attrs["__shape__"] = attribute_text(shape)
     if lr_mult is not None:
         attrs["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
@@ -518,12 +527,6 @@ def var(
 
 
 Variable = var
-
-
-def _attribute(value: Any) -> str:
-    from .compose import attribute_text
-
-    return attribute_text(value)
 
 
 def _dtype_code(dtype: Any) -> int:
