@@ -1,0 +1,40 @@
+"""BatchNorm with the moving statistics, as MXNet differentiates it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .leaf import leaf
+
+__all__ = ["inference_batch_norm"]
+
+Tensor = torch.Tensor
+
+
+class _InferenceBatchNorm(torch.autograd.Function):
+    """Backward after a test-mode forward runs MXNet's training formula on the statistics that forward used (src/operator/nn/batch_norm.cc)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Tensor, var: Tensor, eps: float) -> Tensor:
+        ctx.save_for_backward(x, gamma, mean, (var + eps).rsqrt())
+        ctx.eps = eps
+        return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, gamma, mean, inverse = ctx.saved_tensors
+        wanted = [ctx.needs_input_grad[0], gamma is not None and ctx.needs_input_grad[1], ctx.needs_input_grad[2]]
+        back = torch.ops.aten.native_batch_norm_backward
+        dx, dgamma, dbeta = back(grads[0], x, gamma, None, None, mean, inverse, True, ctx.eps, wanted)
+        return dx, dgamma, dbeta, None, None, None
+
+
+@leaf
+def inference_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Tensor, var: Tensor, eps: float) -> Tensor:
+    """(x - mean) / sqrt(var + eps) * gamma + beta over axis 1; gamma None counts as 1."""
+    tracked = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, gamma, beta))
+    if tracked:
+        return _InferenceBatchNorm.apply(x, gamma, beta, mean, var, eps)  # type: ignore[no-any-return, no-untyped-call]
+    return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]
