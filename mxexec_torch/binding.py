@@ -1,0 +1,411 @@
+"""Symbol.bind, Symbol.simple_bind and Executor.reshape: arguments checked, shapes and types inferred, memory found, graph bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .context import Context
+from .dtypes import torch_dtype
+from .errors import MXNetError
+from .executor import Executor
+from .graph import Entry, Node, split_variables, topological
+from .infer.solver import Inferred, infer_dtypes, infer_shapes
+from .infer.state import complete, show
+from .infer.variables import declared_dtype, declared_shape
+from .lower.bound import BoundGraph
+from .lower.optimize import merge_equal
+from .lower.place import assign_contexts
+from .ndarray.core import NDArray, wrap
+from .ndarray.sparse_binding import SparseBinding, declared_stype, output_stypes, zeros
+
+__all__ = ["bind", "reshape", "simple_bind"]
+
+_REQS = {"null": 0, "write": 1, "add": 3}
+
+
+class _Graph:
+    """The nodes under a symbol, in the forms that binding needs."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.heads = merge_equal(entries)
+        self.nodes = topological(self.heads)
+        self.arguments, self.auxiliary = split_variables(self.nodes)
+
+    @property
+    def variables(self) -> list[Node]:
+        return [*self.arguments, *self.auxiliary]
+
+
+def bind(
+    symbol: Any, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None,
+    group2ctx: Mapping[str, Context] | None = None, shared_exec: Executor | None = None,
+) -> Executor:  # fmt: skip
+    """`Symbol.bind`: runs the symbol on arrays that the caller owns.
+
+    Errors: TypeError / ValueError for wrong containers, missing names and lengths; MXNetError for contradicting shapes, types, contexts.
+    """
+    if not isinstance(ctx, Context):
+        raise TypeError("Context type error")
+    graph = _Graph(symbol._entries)
+    names = [n.name for n in graph.arguments]
+    arg_arrays = _arrays("args", args, names, allow_missing=False)
+    grad_arrays = None if args_grad is None else _arrays("args_grad", args_grad, names, allow_missing=True)
+    aux_arrays = _arrays("aux_states", [] if aux_states is None else aux_states, [n.name for n in graph.auxiliary], allow_missing=False)
+    reqs = _requests_for_bind(grad_req, names)
+    if not group2ctx:
+        _check_contexts([*arg_arrays, *(g for g in grad_arrays or [] if g is not None)], ctx)
+    for name, array, grad in zip(names, arg_arrays, grad_arrays or [], strict=False):
+        if grad is not None and array is not None and array.dtype != grad.dtype:
+            raise MXNetError(f"Gradient array of argument {name!r} has dtype {_dtype_name(grad)}, the argument has {_dtype_name(array)}")
+    arrays: list[Any] = [*arg_arrays, *aux_arrays]
+    grads: list[Any] = [*(grad_arrays or [None] * len(names)), *([None] * len(aux_arrays))]
+    _check_gradient_shapes(names, arg_arrays, grads)
+    return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(aux_arrays)], no_grads=grad_arrays is None)
+
+
+def simple_bind(
+    symbol: Any, ctx: Context, grad_req: Any = "write", type_dict: Mapping[str, Any] | None = None, stype_dict: Mapping[str, Any] | None = None,
+    group2ctx: Mapping[str, Context] | None = None, shared_arg_names: list[str] | None = None, shared_exec: Executor | None = None,
+    shared_buffer: dict[str, NDArray] | None = None, **kwargs: Any,
+) -> Executor:  # fmt: skip
+    """`Symbol.simple_bind`: infers shapes and types from `kwargs` (shape tuples by name), allocates zeros and binds.
+
+    Errors: RuntimeError whose text starts with 'simple_bind error', in MXNet's manner; ValueError / TypeError for wrong containers.
+    """
+    ctx.device_typeid  # noqa: B018 - an AttributeError for anything that is no context, as in MXNet
+    if shared_arg_names is not None and not isinstance(shared_arg_names, list):
+        raise ValueError("shared_arg_names in simple_bind must be a list or None")
+    if shared_buffer is not None:
+        if not isinstance(shared_buffer, dict):
+            raise ValueError("shared_buffer in simple_bind must be dict or None")
+        if any(v.stype != "default" for v in shared_buffer.values()):
+            raise AssertionError("shared_buffer is expected to only contain NDArrays with default storage")
+    if isinstance(grad_req, (list, dict)) and not grad_req:
+        raise RuntimeError(f"grad_req in simple_bind cannot be an empty {type(grad_req).__name__}")
+    if grad_req is not None and not isinstance(grad_req, (str, list, dict)):
+        raise TypeError(f"grad_req in simple_bind must be a str, list or dict, not {type(grad_req).__name__}")
+    try:
+        graph = _Graph(symbol._entries)
+        reqs = _requests_for_simple_bind(grad_req, [n.name for n in graph.arguments])
+        shapes = _simple_shapes(graph, kwargs)
+        dtypes = _simple_dtypes(graph, type_dict)
+        contexts = assign_contexts(graph.nodes, ctx, group2ctx)
+        memory = _Memory(graph, shapes, dtypes, contexts, reqs, shared_arg_names or [], shared_exec, shared_buffer, stype_dict or {})
+        arrays, grads = memory.allocate()
+    except MXNetError as error:
+        given = "".join(f"{k}: {v}\n" for k, v in kwargs.items())
+        raise RuntimeError(f"simple_bind error. Arguments:\n{given}{error}") from error
+    return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(graph.auxiliary)], shapes=shapes, dtypes=dtypes)
+
+
+def reshape(executor: Executor, partial_shaping: bool, allow_up_sizing: bool, given: Mapping[str, Any]) -> Executor:
+    """`Executor.reshape`; see there."""
+    graph = _Graph(executor._symbol._entries)
+    shapes = infer_shapes(graph.nodes, _given_shapes(graph, given, declared=False))
+    named = {k for k, v in given.items() if isinstance(v, tuple)}
+    arrays: list[Any] = []
+    grads: list[Any] = []
+    old_grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
+    for node, array, grad in zip(graph.arguments, executor.arg_arrays, old_grads, strict=True):
+        shape = _check_reshaped(node.name, "arg", array, shapes[id(node)][0], node.name in named, partial_shaping, allow_up_sizing)
+        arrays.append(_resized(array, shape))
+        grads.append(None if grad is None else _resized(grad, shape))
+    for node, array in zip(graph.auxiliary, executor.aux_arrays, strict=True):
+        shape = _check_reshaped(node.name, "aux", array, shapes[id(node)][0], False, partial_shaping, allow_up_sizing)
+        arrays.append(_resized(array, shape))
+        grads.append(None)
+    reqs = list(executor.handle.reqs)
+    made = _make(
+        executor._symbol, graph, executor._ctx, executor._grad_req, executor._group2ctx, arrays, grads, reqs,
+        no_grads=executor.grad_arrays is None, outputs=executor.handle.outputs,
+    )  # fmt: skip
+    if executor._monitor_callback is not None and executor._monitored is not None:
+        made._monitored = executor._monitored.rebound(made.handle)  # carried over once, as in MXNet: not to a third executor
+    return made
+
+
+def _make(
+    symbol: Any, graph: _Graph, ctx: Context, grad_req: Any, group2ctx: Any, arrays: list[Any], grads: list[Any], reqs: list[str],
+    no_grads: bool = False, shapes: Inferred | None = None, dtypes: Inferred | None = None, outputs: Sequence[torch.Tensor | None] | None = None,
+) -> Executor:  # fmt: skip
+    """Infers what is still open, binds and wraps the result in an Executor."""
+    variables = graph.variables
+    sparse = SparseBinding.of(arrays, grads)
+    tensors, grad_tensors = (arrays, grads) if sparse is None else (sparse.arrays, sparse.grads)
+    if shapes is None:
+        shapes = infer_shapes(graph.nodes, {id(v): tuple(a.shape) for v, a in zip(variables, arrays, strict=True)})
+    if dtypes is None:
+        dtypes = infer_dtypes(graph.nodes, {id(v): a._t.dtype for v, a in zip(variables, tensors, strict=True)})
+    contexts = assign_contexts(graph.nodes, ctx, group2ctx)
+    devices = {key: c.device for key, c in contexts.items()}
+    handle = BoundGraph(
+        graph.heads, graph.nodes, variables, [a._t for a in tensors], [None if g is None else g._t for g in grad_tensors], reqs, shapes, dtypes,
+        devices, _output_buffers(graph.heads, shapes, dtypes, devices, outputs),
+    )  # fmt: skip
+    executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
+    executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]
+    executor._sparse = sparse
+    if sparse is not None or any(n.op is not None and n.op.name == "cast_storage" for n in graph.nodes):
+        stypes = output_stypes(graph.heads, variables, arrays)
+        executor._output_stypes = stypes if any(s != "default" for s in stypes) else None
+    count = len(graph.arguments)
+    executor.arg_arrays, executor.aux_arrays = arrays[:count], arrays[count:]
+    executor.grad_arrays = None if no_grads else grads[:count]
+    return executor
+
+
+# -- arguments of bind ----------------------------------------------------------------------------------------------------
+def _arrays(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
+    """Arrays in the order of `names` from a list or dict, with MXNet's errors."""
+    if isinstance(given, list):
+        if len(given) != len(names):
+            raise ValueError(f"Length of {what} does not match the number of arguments")
+        result = list(given)
+    elif isinstance(given, dict):
+        result = []
+        for name in names:
+            if name in given:
+                result.append(given[name])
+            elif allow_missing:
+                result.append(None)
+            else:
+                raise ValueError(f"key `{name}` is missing in `{what}`")
+    else:
+        raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
+    for array in result:
+        if not isinstance(array, NDArray) and not (array is None and allow_missing):
+            raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
+    return result
+
+
+def _requests_for_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
+    if isinstance(grad_req, str):
+        if grad_req not in _REQS:
+            raise ValueError(f"grad_req must be in {_REQS}")
+        return [grad_req] * len(names)
+    if isinstance(grad_req, list):
+        requests = list(grad_req)
+    elif isinstance(grad_req, dict):
+        requests = [grad_req.get(name, "null") for name in names]
+    else:
+        raise TypeError(f"grad_req must be a str, list or dict, not {type(grad_req).__name__}")
+    for request in requests:
+        _REQS[request]  # noqa: B018 - MXNet raises a bare KeyError here
+    if len(requests) != len(names):
+        raise ValueError(f"Length of grad_req does not match the number of arguments: expected {len(names)}, got {len(requests)}")
+    return requests
+
+
+def _requests_for_simple_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
+    if grad_req is None:
+        return ["null"] * len(names)
+    if isinstance(grad_req, str):
+        requests = [grad_req] * len(names)
+    elif isinstance(grad_req, list):
+        if len(grad_req) != len(names):
+            raise MXNetError(
+                "The length of grad_req list does not match the number of input arguments in simple_bind, "
+                f"expected {len(names)}, provided {len(grad_req)}"
+            )
+        requests = list(grad_req)
+    else:
+        requests = [grad_req.get(name, "null") for name in names]
+    for request in requests if not isinstance(grad_req, str) else [grad_req]:
+        if request not in _REQS:
+            raise MXNetError(f"grad_req={request} is not a valid input in simple_bind; only 'null', 'write', and 'add' are supported")
+    return requests
+
+
+def _check_contexts(arrays: Sequence[Any], ctx: Context) -> None:
+    for array in arrays:
+        if array.context != ctx:
+            raise MXNetError(
+                f"Input array is in {array.context} while binding with ctx={ctx}. All arguments must be in global context ({ctx}) unless "
+                "group2ctx is specified for cross-device graph."
+            )
+
+
+def _check_gradient_shapes(names: Sequence[str], arrays: Sequence[Any], grads: Sequence[Any]) -> None:
+    for name, array, grad in zip(names, arrays, grads, strict=False):
+        if grad is not None and grad.shape != array.shape:
+            raise MXNetError(f"Gradient array of argument {name!r} has shape {list(grad.shape)}, the argument has {list(array.shape)}")
+
+
+def _dtype_name(array: Any) -> str:
+    return str(array._t.dtype).removeprefix("torch.")
+
+
+# -- inference for simple_bind and reshape ----------------------------------------------------------------------------------
+def _given_shapes(graph: _Graph, given: Mapping[str, Any], declared: bool = True) -> dict[int, Any]:
+    """Shapes by id(variable) from keyword tuples (anything else is silently dropped, as in MXNet) and from the variables' attributes."""
+    shapes: dict[int, Any] = {}
+    for node in graph.variables:
+        value = given.get(node.name)
+        if isinstance(value, tuple):
+            shapes[id(node)] = tuple(-1 if d in (0, -1) else int(d) for d in value) or None
+        else:
+            shapes[id(node)] = declared_shape(node)
+    return shapes
+
+
+def _simple_shapes(graph: _Graph, given: Mapping[str, Any]) -> Inferred:
+    shapes = infer_shapes(graph.nodes, _given_shapes(graph, given))
+    open_ones = [(n.name, shapes[id(n)][0]) for n in graph.variables if not complete(shapes[id(n)][0])]
+    if open_ones:
+        listed = "".join(f"{name}: {show(shape)}, " for name, shape in open_ones)
+        raise MXNetError(
+            "InferShape pass cannot decide shapes for the following arguments (-1 means unknown dimensions). "
+            f"Please consider providing them as inputs:\n{listed}\n"
+        )
+    return shapes
+
+
+def _simple_dtypes(graph: _Graph, type_dict: Mapping[str, Any] | None) -> Inferred:
+    """Types from `type_dict` and the variables' attributes; without a type_dict whatever stays open is float32."""
+    given: dict[int, torch.dtype | None] = {}
+    for node in graph.variables:
+        value = None if type_dict is None else type_dict.get(node.name)
+        given[id(node)] = declared_dtype(node)
+        if value is not None:
+            try:
+                given[id(node)] = torch_dtype(value)
+            except TypeError:
+                pass  # MXNet skips types that it does not know
+    if type_dict is None:
+        for node in graph.variables:
+            given[id(node)] = given[id(node)] or _default_dtype(node, graph)
+    dtypes = infer_dtypes(graph.nodes, given)
+    open_ones = [n.name for n in graph.variables if dtypes[id(n)][0] is None]
+    if open_ones:
+        raise MXNetError(
+            "InferType pass cannot decide dtypes for the following arguments (-1 means unknown dtype). "
+            f"Please consider providing them as inputs:\n{''.join(f'{n}: -1, ' for n in open_ones)}\n"
+        )
+    return dtypes
+
+
+def _default_dtype(node: Node, graph: _Graph) -> torch.dtype | None:
+    return torch.float32 if any(node is n for n in graph.arguments) else None
+
+
+# -- memory ---------------------------------------------------------------------------------------------------------------
+class _Memory:
+    """Finds or makes the arrays of simple_bind: shared executor, shared buffer, or new zeros."""
+
+    def __init__(
+        self, graph: _Graph, shapes: Inferred, dtypes: Inferred, contexts: Mapping[int, Context], reqs: Sequence[str], shared_names: Sequence[str],
+        shared_exec: Executor | None, buffer: dict[str, NDArray] | None, stypes: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self._graph, self._shapes, self._dtypes, self._contexts, self._reqs = graph, shapes, dtypes, contexts, reqs
+        self._buffer, self._stypes = buffer, stypes
+        # MXNet shares nothing unless a shared_buffer (even an empty one) is given as well.
+        self._shared = shared_exec if buffer is not None else None
+        self._shared_names = set(shared_names) if self._shared is not None else set()
+
+    def allocate(self) -> tuple[list[Any], list[Any]]:
+        """(arrays, gradient arrays) of arguments and auxiliary states."""
+        arrays: list[Any] = []
+        grads: list[Any] = []
+        for node, req in zip(self._graph.arguments, self._reqs, strict=True):
+            if node.name in self._shared_names and self._shared is not None:
+                arrays.append(self._checked(node, self._shared.arg_dict, "arg_array"))
+                shared_grad = self._shared.grad_dict.get(node.name) if req != "null" else None
+                grads.append(shared_grad if shared_grad is not None or req == "null" else self._new(node, "grad of " + node.name))
+            else:
+                arrays.append(self._new(node, node.name))
+                grads.append(None if req == "null" else self._new(node, "grad of " + node.name))
+        for node in self._graph.auxiliary:
+            shared = self._shared is not None and node.name in self._shared.aux_dict
+            arrays.append(self._checked(node, self._shared.aux_dict, "aux_array") if shared and self._shared else self._new(node, None))
+            grads.append(None)
+        return arrays, grads
+
+    def _checked(self, node: Node, source: Mapping[str, NDArray], kind: str) -> NDArray:
+        if node.name not in source:
+            raise MXNetError(f"shared_arg_names holds {node.name!r}, which shared_exec does not have")
+        array = source[node.name]
+        shape, dtype = self._shapes[id(node)][0], self._dtypes[id(node)][0]
+        consequence = (
+            f"Therefore, the allocated memory for shared_exec.{kind} cannot be resued for creating NDArray of the argument {node.name} "
+            "for the current executor"
+        )
+        if array.shape != shape:
+            raise MXNetError(f"Inferred shape does not match shared_exec.{kind}'s shape ({show(shape)} vs. {show(array.shape)}) {consequence}")
+        if array._t.dtype != dtype:
+            raise MXNetError(f"Inferred dtype does not match shared_exec.{kind}'s dtype ({show(dtype)} vs. {show(array._t.dtype)}) {consequence}")
+        return array
+
+    def _new(self, node: Node, key: str | None) -> Any:
+        shape, dtype, ctx = self._shapes[id(node)][0], self._dtypes[id(node)][0], self._contexts[id(node)]
+        stype = declared_stype(node, self._stypes, key is not None and key.startswith("grad of "), self._graph.nodes)
+        if stype != "default":
+            return zeros(stype, shape, ctx, dtype)
+        if key is None or self._buffer is None:
+            return wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
+        held = self._buffer.get(key)
+        if held is not None and held._t.numel() >= _numel(shape):
+            if held._t.dtype != dtype:
+                raise MXNetError(f"shared_buffer entry {key!r} has dtype {_dtype_name(held)}, {show(dtype)} is needed")
+            return wrap(held._t.reshape(-1)[: _numel(shape)].view(shape), ctx)
+        made = wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
+        self._buffer[key] = made
+        return made
+
+
+def _numel(shape: Sequence[int]) -> int:
+    total = 1
+    for d in shape:
+        total *= d
+    return total
+
+
+def _check_reshaped(
+    name: str, kind: str, array: NDArray, shape: tuple[int, ...] | None, named: bool, partial_shaping: bool, allow_up_sizing: bool
+) -> tuple[int, ...]:
+    if shape is None or not complete(shape):
+        if shape is not None and named:
+            raise MXNetError(f"Shape dim size cannot be a negative value -1 (argument {name!r} was given {show(shape)})")
+        shape = ()
+    if shape != array.shape and not named and not partial_shaping:
+        raise MXNetError(
+            f"Shape of unspecifie {kind}: {name} changed. This can cause the new executor to not share parameters with the old one. "
+            "Please check for error in network. If this is intended, set partial_shaping=True to suppress this warning."
+        )
+    if shape == () and array.shape != ():
+        raise MXNetError(f"the shape of {kind} {name!r} cannot be inferred from the shapes given to reshape: name it too")
+    if _numel(shape) > _numel(array.shape) and not allow_up_sizing:
+        raise MXNetError(
+            f"New shape of {kind}: {name} is larger than original. First making a big executor and then down sizing it is more efficient "
+            "than the reverse. If you really want to up size, set allow_up_sizing=True to enable allocation of new arrays."
+        )
+    return shape
+
+
+def _resized(array: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """A new handle on the start of the same memory, or new zeros when it is too small."""
+    tensor = array._t
+    if tuple(tensor.shape) == shape:
+        return wrap(tensor, array.context)
+    if _numel(shape) <= tensor.numel():
+        return wrap(tensor.reshape(-1)[: _numel(shape)].view(shape), array.context)
+    return wrap(tensor.new_zeros(shape), array.context)
+
+
+def _output_buffers(
+    heads: Sequence[Entry], shapes: Inferred, dtypes: Inferred, devices: Mapping[int, torch.device], old: Sequence[torch.Tensor | None] | None
+) -> list[torch.Tensor | None]:
+    buffers: list[torch.Tensor | None] = []
+    for i, entry in enumerate(heads):
+        shape, dtype = shapes[id(entry.node)][entry.index], dtypes[id(entry.node)][entry.index]
+        if not complete(shape) or dtype is None or entry.node.op is None:
+            buffers.append(None)  # decided by the data at the first forward, or the variable's own memory
+            continue
+        before = None if old is None else old[i]
+        if before is not None and before.dtype == dtype and before.numel() >= _numel(shape) and before.is_contiguous():
+            buffers.append(before.reshape(-1)[: _numel(shape)].view(shape))
+        else:
+            buffers.append(torch.zeros(shape, dtype=dtype, device=devices[id(entry.node)]))
+    return buffers

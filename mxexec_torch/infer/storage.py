@@ -1,0 +1,158 @@
+"""Storage types: what an operator returns for dense ('default'), 'row_sparse' and 'csr' inputs.
+
+An operator without a rule is dense only: its sparse inputs are made dense first, its outputs are dense (MXNet's storage fallback).
+Each rule follows the operator's FInferStorageType function in the reference and was compared with its answers for every combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..errors import MXNetError
+from ..graph import Entry, topological
+from ..registry import Attrs, OpDef
+
+__all__ = ["ZERO_PRESERVING", "graph_stypes", "has_rule", "output_stypes"]
+
+D, R, C = "default", "row_sparse", "csr"
+Rule = Callable[[Attrs, Sequence[str]], str]
+
+# f(0) = 0 and computed on the stored values alone (src/operator/tensor/elemwise_unary_op*.cc, the *_WITH_RSP_CSR registrations).
+ZERO_PRESERVING = (
+    "abs", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "degrees", "expm1", "fix", "floor", "log1p", "negative", "radians",
+    "relu", "rint", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "_contrib_round_ste", "_contrib_sign_ste",
+    "_copy", "BlockGrad", "make_loss", "zeros_like", "_contrib_gradientmultiplier",
+)  # fmt: skip
+
+
+def _same(a: Attrs, s: Sequence[str]) -> str:
+    return s[0]
+
+
+def _both(a: Attrs, s: Sequence[str]) -> str:
+    """Sparse only when all inputs are, and in the same way."""
+    return s[0] if len(set(s)) == 1 else D
+
+
+def _either(a: Attrs, s: Sequence[str]) -> str:
+    """Products: one sparse factor is enough."""
+    kinds = set(s) - {D}
+    return kinds.pop() if len(kinds) == 1 else D
+
+
+def _kept(kind: str) -> Rule:
+    return lambda a, s: s[0] if s[0] == kind and len(set(s)) == 1 else D
+
+
+def _zero_scalar(a: Attrs, s: Sequence[str]) -> str:
+    return s[0] if a.scalar == 0 else D
+
+
+def _compared(holds_at_zero: Callable[[float], bool]) -> Rule:
+    return lambda a, s: D if holds_at_zero(a.scalar) else s[0]
+
+
+def _cast_storage(a: Attrs, s: Sequence[str]) -> str:
+    target = a.stype if isinstance(a.stype, str) else D
+    if {s[0], target} == {R, C}:
+        raise MXNetError(f"cast_storage from {s[0]} to {target} is not supported")
+    return target
+
+
+def _dot(a: Attrs, s: Sequence[str]) -> str:
+    wanted = a.get("forward_stype")
+    if wanted is not None:
+        return str(wanted)
+    left, right = s
+    if left == C and a.transpose_a and not a.transpose_b and right in (D, R):
+        return R
+    if left == D and right == C and not a.transpose_a:
+        return C
+    return D
+
+
+def _clip(a: Attrs, s: Sequence[str]) -> str:
+    if s[0] != D and not a.a_min <= 0.0 <= a.a_max:
+        raise MXNetError(f"clip of a {s[0]} array needs a_min <= 0 <= a_max, got a_min={a.a_min}, a_max={a.a_max}: make the array dense first")
+    return s[0]
+
+
+def _slice(a: Attrs, s: Sequence[str]) -> str:
+    return C if s[0] == C and all(step is None or step == 1 for step in a.step or ()) else D
+
+
+def _csr_with_dense(a: Attrs, s: Sequence[str]) -> str:
+    return C if tuple(s) == (C, D) else D
+
+
+def _only(kind: str, operator: str, result: Rule) -> Rule:
+    def rule(a: Attrs, s: Sequence[str]) -> str:
+        if s[0] != kind:
+            raise MXNetError(f"{operator} is defined for {kind} arrays only, got {s[0]}")
+        return result(a, s)
+
+    return rule
+
+
+def _square_sum(a: Attrs, s: Sequence[str]) -> str:
+    return R if a.axis in ((1,), 1) and a.keepdims else D
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(ZERO_PRESERVING, _same),
+    **dict.fromkeys(("_mul_scalar", "_div_scalar", "_scatter_plus_scalar", "_scatter_minus_scalar"), _same),
+    **dict.fromkeys(("_plus_scalar", "_minus_scalar"), _zero_scalar),
+    "_equal_scalar": _compared(lambda x: x == 0),
+    "_not_equal_scalar": _compared(lambda x: x != 0),
+    "_greater_scalar": _compared(lambda x: x < 0),
+    "_greater_equal_scalar": _compared(lambda x: x <= 0),
+    "_lesser_scalar": _compared(lambda x: x > 0),
+    "_lesser_equal_scalar": _compared(lambda x: x >= 0),
+    **dict.fromkeys(("elemwise_add", "elemwise_sub", "_maximum", "_minimum", "_hypot", "_grad_add"), _both),
+    "elemwise_mul": _either,
+    "_scatter_elemwise_div": lambda a, s: R if s[0] == R else D,
+    "broadcast_mul": _csr_with_dense,
+    "broadcast_div": _csr_with_dense,
+    "add_n": _kept(R),
+    "Concat": lambda a, s: C if set(s) == {C} and a.dim == 0 else D,
+    "dot": _dot,
+    "cast_storage": _cast_storage,
+    "clip": _clip,
+    "slice": _slice,
+    "take": lambda a, s: C if s[0] == C and s[1] == D and a.axis == 0 else D,
+    "_identity_with_attr_like_rhs": lambda a, s: s[1],
+    "_sparse_retain": _only(R, "retain", lambda a, s: R),
+    "_square_sum": _only(R, "_square_sum", _square_sum),
+    "_contrib_getnnz": _only(C, "getnnz", lambda a, s: D),
+    "_contrib_quadratic": lambda a, s: C if s[0] == C and a.c == 0 else D,
+    "_random_normal_like": lambda a, s: s[0] if s[0] == R else D,
+    "_random_uniform_like": lambda a, s: s[0] if s[0] == R else D,
+}
+
+
+def has_rule(op: OpDef) -> bool:
+    """Whether the operator can return anything but dense arrays."""
+    return op.name in _RULES
+
+
+def output_stypes(op: OpDef, a: Attrs, inputs: Sequence[str]) -> list[str]:
+    """The storage types of all outputs. Errors: MXNetError where MXNet refuses the combination."""
+    count = op.num_outputs(a)
+    rule = _RULES.get(op.name)
+    if rule is None or not inputs:
+        return [D] * count
+    if all(s == D for s in inputs) and op.name not in ("cast_storage", "dot", "_sparse_retain", "_square_sum", "_contrib_getnnz"):
+        return [D] * count
+    return [rule(a, inputs)] + [D] * (count - 1)
+
+
+def graph_stypes(heads: Iterable[Entry], arguments: Mapping[str, str]) -> list[str]:
+    """The storage types of the heads of a graph, given those of its variables by name (dense where not named)."""
+    heads = list(heads)
+    known: dict[int, list[str]] = {}
+    for node in topological(heads):
+        if node.op is None:
+            known[id(node)] = [arguments.get(node.name) or D]
+        else:
+            known[id(node)] = output_stypes(node.op, node.params, [known[id(e.node)][e.index] for e in node.inputs])
+    return [known[id(head.node)][head.index] for head in heads]

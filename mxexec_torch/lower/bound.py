@@ -1,0 +1,264 @@
+"""A graph bound to torch tensors: forward, backward and the buffers between them. Knows torch only; `executor` adds MXNet's API.
+
+How the executor's contract is met (DESIGN of the buffers):
+- Every variable's tensor belongs to the user. The graph runs on *aliases* made once by `tensor.data`: same memory, own version counter.
+  So a user's write between forward and backward neither trips autograd's version check nor is lost: saved inputs are references.
+- Outputs are copied into buffers that live as long as the binding, so a handle fetched early always shows the newest value.
+  A write into an output buffer is carried back into the graph before backward (operators such as tanh save their output).
+- Gradients are copied (write) or added (add) into the user's gradient buffers.
+- Auxiliary states change when backward runs, as in MXNet, from the tensors that the forward pass saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..errors import MXNetError
+from ..graph import Entry, Node
+from ..infer.solver import infer_dtypes, infer_shapes
+from ..registry import Grad
+from .program import Program, build_program
+
+__all__ = ["BoundGraph"]
+
+_HEAD_GRAD_NEEDED = (
+    "Because the last operator is not Loss function, head_gradient is required when calling backward. If you are attempting to minimize "
+    "the output as an objective, please modify your network and pass it through the make_loss symbol."
+)
+
+
+class BoundGraph:
+    """heads over `variables`, bound to tensors.
+
+    tensors, grads, reqs: one per variable; grads may be None, reqs are 'write' | 'add' | 'null' (auxiliary states: 'null').
+    shapes, dtypes: id(node) -> one value per output. devices: id(node) -> torch device. outputs: reusable output buffers or None.
+    """
+
+    def __init__(
+        self, heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], tensors: Sequence[torch.Tensor],
+        grads: Sequence[torch.Tensor | None], reqs: Sequence[str], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
+        devices: Mapping[int, torch.device], outputs: Sequence[torch.Tensor | None],
+    ) -> None:  # fmt: skip
+        self.heads, self.nodes, self.variables = list(heads), list(nodes), list(variables)
+        self.tensors, self.grads = list(tensors), list(grads)
+        self.reqs = [req if grad is not None else "null" for req, grad in zip(reqs, grads, strict=True)]
+        self.shapes, self.dtypes, self.devices = shapes, dtypes, devices
+        self.version = 0  # counts forward passes
+        self._position = {id(v): i for i, v in enumerate(self.variables)}
+        self._head_variable = [self._position.get(id(e.node)) for e in self.heads]
+        self.outputs: list[torch.Tensor | None] = [
+            self.tensors[v] if v is not None else given for v, given in zip(self._head_variable, outputs, strict=True)
+        ]
+        self._wanted = [i for i, req in enumerate(self.reqs) if req != "null" and (self.tensors[i].is_floating_point())]
+        self._integer = [i for i, req in enumerate(self.reqs) if req != "null" and not self.tensors[i].is_floating_point()]
+        wanted = set(self._wanted)
+        self._plain = [t.data for t in self.tensors]
+        self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
+        self._programs: dict[bool, Program] = {}
+        self._shadow: Program | None = None
+        self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
+        self._output_versions: list[int] = []
+        self._last_train = False
+        self._rng: Any = None
+        self._observed: dict[bool, Any] = {}
+        self._updating = self._nodes_updated_by_backward()
+
+    # -- programs ---------------------------------------------------------------------------------------------------------
+    def program(self, train: bool) -> Program:
+        """The lowered graph of a mode, made when first used."""
+        found = self._programs.get(train)
+        if found is None:
+            found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train)
+            self._programs[train] = found
+        return found
+
+    # -- forward ----------------------------------------------------------------------------------------------------------
+    def forward(self, train: bool, observe: Callable[[Program], Callable[..., tuple[torch.Tensor, ...]]] | None = None) -> None:
+        """Runs the graph and fills the output buffers. `observe(program)` gives a watched form to run instead (monitors)."""
+        self._results = None  # free the previous graph before making the next
+        program = self.program(train)
+        run = program.run if observe is None else observe(program)
+        self._last_train = train
+        self.version += 1
+        if program.random:
+            self._rng = _rng_state(self.devices)
+        if train and self._wanted:
+            with torch.enable_grad():
+                results = run(*self._leaves)
+            self._results = results
+        else:
+            with torch.no_grad():
+                results = run(*self._plain)
+        with torch.no_grad():
+            for variable, index in program.writes:
+                self.tensors[variable].copy_(results[index])
+            self._publish(results)
+
+    def _publish(self, results: tuple[torch.Tensor, ...]) -> None:
+        versions = []
+        for i, variable in enumerate(self._head_variable):
+            buffer = self.outputs[i]
+            if variable is None:
+                result = results[i]
+                if buffer is None or buffer.shape != result.shape:
+                    buffer = self.outputs[i] = torch.empty_like(result, memory_format=torch.contiguous_format)
+                buffer.copy_(result)
+            assert buffer is not None
+            versions.append(buffer._version)
+        self._output_versions = versions
+
+    # -- backward ---------------------------------------------------------------------------------------------------------
+    def needs_head_grad(self, index: int) -> bool:
+        """Whether output `index` comes from an operator that needs a head gradient."""
+        node = self.heads[index].node
+        return node.op is None or node.op.needs_head_grad(node.params)
+
+    def backward(self, head_grads: Sequence[torch.Tensor | None], observe: Any = None) -> None:
+        """Fills the gradient buffers from the last forward pass (or from the current arrays when there was none).
+
+        head_grads: one per output or fewer. Errors: MXNetError when an output that needs a head gradient has none.
+        """
+        if not self._wanted and not self._integer:
+            return
+        given = [*head_grads, *([None] * (len(self.heads) - len(head_grads)))]
+        for i, grad in enumerate(given):
+            if grad is None and self.needs_head_grad(i):
+                raise MXNetError(_HEAD_GRAD_NEEDED)
+        if self._wanted:
+            self._backward_floating(given)
+        if self._integer:
+            self._backward_integer(given)
+
+    def _backward_floating(self, given: Sequence[torch.Tensor | None]) -> None:
+        results = self._results
+        if results is None:
+            results = self._run_again()
+        else:
+            self._carry_back(results)
+        grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
+        self._results = None
+        with torch.no_grad():
+            self._store([(self._wanted[k], g) for k, g in enumerate(grads)])
+            self._update_auxiliary(results)
+
+    def _carry_back(self, results: tuple[torch.Tensor, ...]) -> None:
+        """Takes over what the user wrote into output buffers since forward."""
+        for i, variable in enumerate(self._head_variable):
+            buffer = self.outputs[i]
+            if variable is None and buffer is not None and buffer._version != self._output_versions[i]:
+                results[i].data.copy_(buffer)
+
+    def _run_again(self) -> tuple[torch.Tensor, ...]:
+        """The differentiable pass of the last mode over the current arrays, with the random numbers of the last forward pass."""
+        program = self.program(self._last_train)
+        with _replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
+            return program.run(*self._leaves)
+
+    def _store(self, grads: Sequence[tuple[int, torch.Tensor | None]]) -> None:
+        targets, sources = [], []
+        for i, grad in grads:
+            buffer = self.grads[i]
+            assert buffer is not None
+            if self.reqs[i] == "add":
+                if grad is not None:
+                    buffer.add_(grad.reshape(buffer.shape))
+            elif grad is None:
+                buffer.zero_()
+            else:
+                targets.append(buffer)
+                sources.append(grad)
+        if targets:
+            torch._foreach_copy_(targets, sources)
+
+    def _update_auxiliary(self, results: tuple[torch.Tensor, ...]) -> None:
+        if not self._last_train:
+            return
+        for update in self.program(True).backward_writes:
+            node = update.node
+            if id(node) in self._updating and node.op is not None and node.op.backward_writes is not None:
+                inputs = {name: self._plain[v] for name, v in update.variables.items()}
+                tensors = [results[k].detach() for k in update.results]
+                for name, value in node.op.backward_writes(node.params, inputs, tensors).items():
+                    if name in update.variables:
+                        self.tensors[update.variables[name]].copy_(value)
+
+    def _nodes_updated_by_backward(self) -> set[int]:
+        """Nodes that MXNet's backward pass visits: they depend on a wanted argument and a head depends on them differentiably."""
+        if not self._wanted:
+            return set()
+        wanted = {id(self.variables[i]) for i in self._wanted}
+        depends: set[int] = set()
+        for node in self.nodes:
+            if id(node) in wanted or any(id(e.node) in depends for e in node.inputs):
+                depends.add(id(node))
+        reached = {id(e.node) for e in self.heads}
+        for node in reversed(self.nodes):
+            if id(node) in reached and node.op is not None and node.op.grad is Grad.AUTO:
+                reached.update(id(e.node) for e in node.inputs)
+        return depends & reached
+
+    # -- integer arguments ------------------------------------------------------------------------------------------------
+    def _backward_integer(self, given: Sequence[torch.Tensor | None]) -> None:
+        """Gradients of integer arguments, which torch does not differentiate: from a float64 copy of the graph, cut to integers."""
+        if self._shadow is None:
+            self._shadow = self._float_program()
+        inputs = [self.tensors[i].double().requires_grad_() if i in self._integer else t for i, t in enumerate(self._plain)]
+        with _replayed(self._rng if self._shadow.random else None, self.devices), torch.enable_grad():
+            results = self._shadow.run(*inputs)
+        grads = _gradients(self.heads, results, given, [inputs[i] for i in self._integer])
+        with torch.no_grad():
+            for i, grad in zip(self._integer, grads, strict=True):
+                self._store([(i, None if grad is None else grad.to(self.tensors[i].dtype))])
+
+    def _float_program(self) -> Program:
+        shapes = infer_shapes(self.nodes, {id(v): tuple(t.shape) for v, t in zip(self.variables, self.tensors, strict=True)})
+        given = {id(v): torch.float64 if i in self._integer else t.dtype for i, (v, t) in enumerate(zip(self.variables, self.tensors, strict=True))}
+        return build_program(self.heads, self.variables, shapes, infer_dtypes(self.nodes, given), self.devices, self._last_train)
+
+
+def _gradients(
+    heads: Sequence[Entry], results: Sequence[torch.Tensor], given: Sequence[torch.Tensor | None], leaves: Sequence[torch.Tensor]
+) -> Sequence[torch.Tensor | None]:
+    """Gradients of the leaves (None: not reached). The last of several equal heads counts, as in MXNet."""
+    chosen: dict[tuple[int, int], int] = {(id(e.node), e.index): i for i, e in enumerate(heads)}
+    outputs, grads = [], []
+    for i in sorted(chosen.values()):
+        result = results[i]
+        if result.requires_grad:
+            grad = given[i]
+            outputs.append(result)
+            grads.append(torch.ones_like(result) if grad is None else grad.to(device=result.device, dtype=result.dtype))
+    if not outputs:
+        return [None] * len(leaves)
+    return torch.autograd.grad(outputs, leaves, grads, allow_unused=True)
+
+
+def _rng_state(devices: Mapping[int, torch.device]) -> Any:
+    cuda = sorted({d.index or 0 for d in devices.values() if d.type == "cuda"})
+    return torch.get_rng_state(), [(i, torch.cuda.get_rng_state(i)) for i in cuda]
+
+
+class _replayed:  # noqa: N801 - a context manager, named like a function
+    """Runs a block with a saved state of the random generators, then restores the current one."""
+
+    def __init__(self, state: Any, devices: Mapping[int, torch.device]) -> None:
+        self._state, self._devices, self._current = state, devices, None
+
+    def __enter__(self) -> None:
+        if self._state is not None:
+            self._current = _rng_state(self._devices)
+            _set_rng_state(self._state)
+
+    def __exit__(self, *exc: object) -> None:
+        if self._current is not None:
+            _set_rng_state(self._current)
+
+
+def _set_rng_state(state: Any) -> None:
+    cpu, cuda = state
+    torch.set_rng_state(cpu)
+    for index, value in cuda:
+        torch.cuda.set_rng_state(value, index)

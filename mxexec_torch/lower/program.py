@@ -1,0 +1,310 @@
+"""A whole symbol graph as torch code: one fx graph per mode, in two forms made from the same lowered nodes.
+
+flat:   every torch call of every node inlined into one fx.GraphModule. What runs when nobody watches.
+nested: one fx.GraphModule per MXNet node, named after it, inside one top module. What monitors hook into.
+Both take the variables (arguments and auxiliary states, in `variables` order) and return heads + writes + saved tensors.
+"""
+
+from __future__ import annotations
+
+import keyword
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from ..errors import MXNetError, UnsupportedError
+from ..graph import Entry, Node, topological
+from ..registry import Grad, Out
+from .trace import LoweredNode, lower_node
+
+__all__ = ["BackwardWrite", "Program", "build_program"]
+
+
+@dataclass
+class BackwardWrite:
+    """One node whose auxiliary states change when backward runs: `results` are positions in the program's flat result."""
+
+    node: Node
+    variables: dict[str, int]  # input name -> position in Program.variables
+    results: list[int]
+
+
+@dataclass
+class Program:
+    """Executable form of a graph in one mode. Call `run(*variables)`; see the module's docstring."""
+
+    variables: list[Node]
+    run: Callable[..., tuple[torch.Tensor, ...]]
+    num_heads: int
+    writes: list[tuple[int, int]]  # (position in variables, position in the result)
+    backward_writes: list[BackwardWrite]
+    random: bool
+    graph_module: fx.GraphModule | None  # None when the graph has to be interpreted
+    nodes: list[Node]
+    heads: list[Entry]
+    lowered: dict[int, LoweredNode]
+    devices: Mapping[int, torch.device]
+    train: bool
+    watch: Callable[[Node, Sequence[torch.Tensor], Sequence[torch.Tensor]], None] | None = None  # for interpreted graphs
+
+    def nested(self) -> fx.GraphModule:
+        """The per-node form: sub-modules are called as their MXNet nodes are (characters torch forbids become '_')."""
+        return _nest(self)
+
+
+def build_program(
+    heads: Sequence[Entry], variables: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
+    devices: Mapping[int, torch.device], train: bool,
+) -> Program:  # fmt: skip
+    """Lowers a graph.
+
+    shapes, dtypes: id(node) -> one value per output (from infer); devices: id(node) -> where it runs.
+    Errors: one UnsupportedError naming every node that cannot be lowered; MXNetError for shapes a body refuses.
+    """
+    nodes = topological(heads)
+    if any(n.op is not None and n.op.eager_only for n in nodes) or any(None in shapes[id(n)] for n in nodes):
+        return _interpreted(list(heads), list(variables), nodes, devices, train)
+    lowered = _lower_nodes(nodes, shapes, dtypes, devices, train)
+    return _flatten(list(heads), list(variables), nodes, lowered, devices, train)
+
+
+def _lower_nodes(
+    nodes: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]], devices: Mapping[int, torch.device], train: bool
+) -> dict[int, LoweredNode]:
+    lowered: dict[int, LoweredNode] = {}
+    unsupported: list[str] = []
+    for node in nodes:
+        if node.op is None:
+            continue
+        input_shapes = [shapes[id(e.node)][e.index] for e in node.inputs]
+        input_dtypes = [dtypes[id(e.node)][e.index] for e in node.inputs]
+        try:
+            lowered[id(node)] = lower_node(node.op, node_params(node), input_shapes, input_dtypes, train, devices[id(node)], node.name)
+        except UnsupportedError as error:
+            given = ", ".join("[" + ",".join(map(str, s)) + "]" for s in input_shapes)
+            unsupported.append(f"  {node.op.name}, node {node.name!r}, inputs {given}: {error}")
+    if unsupported:
+        raise UnsupportedError(f"{len(unsupported)} node(s) of this graph are not supported:\n" + "\n".join(unsupported))
+    return lowered
+
+
+def node_params(node: Node) -> Any:
+    """The attributes a body gets; control-flow operators also find their subgraphs there."""
+    return node.params
+
+
+class _Names:
+    """Unique Python identifiers for fx nodes and sub-modules."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def make(self, name: str) -> str:
+        text = re.sub(r"\W", "_", name) or "node"
+        if text[0].isdigit() or keyword.iskeyword(text):
+            text = "_" + text
+        unique, number = text, 0
+        while unique in self._used:
+            number += 1
+            unique = f"{text}_{number}"
+        self._used.add(unique)
+        return unique
+
+
+def _collect(
+    nodes: Sequence[Node], heads: Sequence[Entry], variables: Sequence[Node], info: Callable[[Node], tuple[int, Sequence[str], int]]
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[BackwardWrite]]:
+    """What the program returns after its heads: [(id(node), result index, position)], writes, backward writes.
+
+    info(node): (number of outputs, names written, number of saved tensors).
+    """
+    position = {id(v): i for i, v in enumerate(variables)}
+    extra: list[tuple[int, int, int]] = []
+    writes: list[tuple[int, int]] = []
+    backward: list[BackwardWrite] = []
+    cursor = len(heads)
+    for node in nodes:
+        if node.op is None:
+            continue
+        num_outputs, written, num_saved = info(node)
+        specs = node.input_specs()
+        inputs = {spec.name: position[id(e.node)] for spec, e in zip(specs, node.inputs, strict=True) if id(e.node) in position}
+        for offset, name in enumerate(written):
+            if name in inputs:
+                extra.append((id(node), num_outputs + offset, cursor))
+                writes.append((inputs[name], cursor))
+                cursor += 1
+        if node.op.backward_writes is not None:
+            results = []
+            for index in [*range(num_outputs), *range(num_outputs + len(written), num_outputs + len(written) + num_saved)]:
+                extra.append((id(node), index, cursor))
+                results.append(cursor)
+                cursor += 1
+            backward.append(BackwardWrite(node, inputs, results))
+    return extra, writes, backward
+
+
+def _flatten(
+    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: dict[int, LoweredNode], devices: Mapping[int, torch.device], train: bool
+) -> Program:
+    graph = fx.Graph()
+    names = _Names()
+    values: dict[tuple[int, int], fx.Node] = {}
+    for variable in variables:
+        values[id(variable), 0] = graph.placeholder(names.make(variable.name))
+
+    def info(node: Node) -> tuple[int, Sequence[str], int]:
+        form = lowered[id(node)]
+        return form.num_outputs, form.writes, form.num_saved
+
+    extra, writes, backward = _collect(nodes, heads, variables, info)
+    backward = backward if train else []
+    needed = _needed(nodes, heads, extra if train else [e for e in extra if any(p == e[2] for _, p in writes)])
+    for node in nodes:
+        if node.op is None:
+            continue
+        form = lowered[id(node)]
+        inputs = [_moved(graph, values[id(e.node), e.index], devices, e.node, node) for e in node.inputs]
+        results = _inline(graph, form, inputs, needed[id(node)])
+        for index, result in results.items():
+            values[id(node), index] = result
+    if not train:
+        kept = [e for e in extra if any(p == e[2] for _, p in writes)]
+        remap = {e[2]: len(heads) + i for i, e in enumerate(kept)}
+        writes = [(v, remap[p]) for v, p in writes]
+        extra = kept
+    returned = [values[id(e.node), e.index] for e in heads] + [values[key, index] for key, index, _ in extra]
+    graph.output(tuple(returned))
+    module = fx.GraphModule({}, graph)
+    return Program(
+        variables, module.forward, len(heads), writes, backward, any(n.op is not None and n.op.random for n in nodes),
+        module, nodes, heads, lowered, devices, train,
+    )  # fmt: skip
+
+
+def _needed(nodes: Sequence[Node], heads: Sequence[Entry], extra: Sequence[tuple[int, int, int]]) -> dict[int, set[int]]:
+    """Which results of each node anybody uses: the rest (hidden outputs, mostly) is not computed."""
+    needed: dict[int, set[int]] = {id(n): set() for n in nodes}
+    for head in heads:
+        needed[id(head.node)].add(head.index)
+    for key, index, _ in extra:
+        needed[key].add(index)
+    for node in nodes:
+        for entry in node.inputs:
+            needed[id(entry.node)].add(entry.index)
+    return needed
+
+
+def _inline(graph: fx.Graph, form: LoweredNode, inputs: Sequence[fx.Node], needed: set[int]) -> dict[int, fx.Node]:
+    """Copies the calls that the needed results depend on; returns result index -> node of `graph`."""
+    env: dict[fx.Node, fx.Node] = dict(zip(form.inputs, inputs, strict=True))
+    wanted = {form.results[i] for i in needed}
+    if len(form.calls) > 1:
+        live = set(wanted)
+        for call in reversed(form.calls):
+            if call in live:
+                live.update(call.all_input_nodes)
+    else:
+        live = set(form.calls)
+    for call in form.calls:
+        if call in live:
+            env[call] = graph.node_copy(call, env.__getitem__)
+    return {i: env[form.results[i]] for i in needed}
+
+
+def _moved(graph: fx.Graph, value: fx.Node, devices: Mapping[int, torch.device], source: Node, target: Node) -> fx.Node:
+    """The value on the device of the node that uses it (MXNet's _CrossDeviceCopy)."""
+    if devices[id(source)] == devices[id(target)]:
+        return value
+    return graph.call_method("to", (value, devices[id(target)]))
+
+
+def _nest(program: Program) -> fx.GraphModule:
+    graph = fx.Graph()
+    root = torch.nn.Module()
+    names, modules = _Names(), _Names()
+    values: dict[tuple[int, int], fx.Node] = {}
+    for variable in program.variables:
+        values[id(variable), 0] = graph.placeholder(names.make(variable.name))
+
+    def info(node: Node) -> tuple[int, Sequence[str], int]:
+        form = program.lowered[id(node)]
+        return form.num_outputs, form.writes, form.num_saved
+
+    extra, writes, _ = _collect(program.nodes, program.heads, program.variables, info)
+    if not program.train:
+        extra = [e for e in extra if any(p == e[2] for _, p in writes)]
+    needed = _needed(program.nodes, program.heads, extra)
+    for node in program.nodes:
+        if node.op is None:
+            continue
+        form = program.lowered[id(node)]
+        name = modules.make(node.name)
+        module = fx.GraphModule({}, form.graph)
+        module.mxnet_node = node
+        root.add_module(name, module)
+        inputs = tuple(_moved(graph, values[id(e.node), e.index], program.devices, e.node, node) for e in node.inputs)
+        call = graph.call_module(name, inputs)
+        for index in sorted(needed[id(node)]):
+            values[id(node), index] = graph.call_function(operator.getitem, (call, index))
+    graph.output(tuple([values[id(e.node), e.index] for e in program.heads] + [values[key, index] for key, index, _ in extra]))
+    return fx.GraphModule(root, graph)
+
+
+def _interpreted(heads: list[Entry], variables: list[Node], nodes: list[Node], devices: Mapping[int, torch.device], train: bool) -> Program:
+    """For graphs with data-dependent shapes: each body runs as it is, node by node; what is written is known only then."""
+    ops = [n for n in nodes if n.op is not None]
+    position = {id(v): i for i, v in enumerate(variables)}
+
+    def run(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values: dict[int, Out] = {id(v): Out(t) for v, t in zip(variables, tensors, strict=True)}
+        for node in ops:
+            device = devices[id(node)]
+            inputs = [values[id(e.node)].outputs[e.index].to(device) for e in node.inputs]
+            values[id(node)] = _run_body(node, inputs, train, device)
+            if program.watch is not None:
+                program.watch(node, inputs, values[id(node)].outputs)
+        result = [values[id(e.node)].outputs[e.index] for e in heads]
+        program.writes, program.backward_writes = [], []
+        for node in ops:
+            _append_extras(node, values[id(node)], position, result, program)
+        return tuple(result)
+
+    program = Program(
+        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), None, nodes, heads, {}, devices, train,
+    )  # fmt: skip
+    return program
+
+
+def _append_extras(node: Node, out: Out, position: Mapping[int, int], result: list[torch.Tensor], program: Program) -> None:
+    """Adds what one interpreted node writes and saves to the flat result, and where to find it to the program."""
+    inputs = {spec.name: position[id(e.node)] for spec, e in zip(node.input_specs(), node.inputs, strict=True) if id(e.node) in position}
+    for name, tensor in out.writes.items():
+        if name in inputs:
+            program.writes.append((inputs[name], len(result)))
+            result.append(tensor)
+    if program.train and node.op is not None and node.op.backward_writes is not None:
+        tensors = [*out.outputs, *out.saved]
+        program.backward_writes.append(BackwardWrite(node, inputs, list(range(len(result), len(result) + len(tensors)))))
+        result.extend(tensors)
+
+
+def _run_body(node: Node, inputs: Sequence[torch.Tensor], train: bool, device: torch.device) -> Out:
+    assert node.op is not None
+    try:
+        return node.op.run(node_params(node), inputs, train, device)
+    except MXNetError as error:
+        raise MXNetError(f"Error in operator {node.name}: {error}") from None
+    except (RuntimeError, IndexError, ValueError) as error:
+        given = ", ".join("[" + ",".join(map(str, t.shape)) + "]" for t in inputs)
+        raise MXNetError(f"Error in operator {node.name}: {node.op.name} does not accept inputs of shapes {given}: {error}") from error
+
+
+def differentiable(node: Node) -> bool:
+    """Whether gradients pass through this node."""
+    return node.op is not None and node.op.grad is Grad.AUTO
