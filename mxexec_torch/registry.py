@@ -146,6 +146,7 @@ class OpDef:
     head_grad:  whether backward needs a head gradient when the operator is a head (loss layers: False).
     backward_writes: (a, inputs by name, outputs + saved) -> new contents of auxiliary states, applied each time backward runs.
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
+    fills_out:  the result is converted to and repeated over the array given as `out`, which must be given (`_copyto`, `_set_value`).
     random:     draws random numbers (never merged with an equal node).
     differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
     lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
@@ -178,6 +179,7 @@ class OpDef:
     head_grad: Callable[[Attrs], bool] | bool = True
     backward_writes: Callable[..., dict[str, torch.Tensor]] | None = None
     eager_only: bool = False
+    fills_out: bool = False
     random: bool = False
     hint: str | None = None
     lists_inputs: bool = True

@@ -68,7 +68,8 @@ def build_program(
     """
     nodes = topological(heads)
     if any(n.op is not None and n.op.eager_only for n in nodes) or any(None in shapes[id(n)] for n in nodes):
-        return _interpreted(list(heads), list(variables), nodes, devices, train)
+        params = {id(n): node_params(n, shapes, dtypes) for n in nodes if n.op is not None}
+        return _interpreted(list(heads), list(variables), nodes, params, devices, train)
     lowered = _lower_nodes(nodes, shapes, dtypes, devices, train)
     return _flatten(list(heads), list(variables), nodes, lowered, devices, train)
 
@@ -84,7 +85,7 @@ def _lower_nodes(
         input_shapes = [shapes[id(e.node)][e.index] for e in node.inputs]
         input_dtypes = [dtypes[id(e.node)][e.index] for e in node.inputs]
         try:
-            lowered[id(node)] = lower_node(node.op, node_params(node), input_shapes, input_dtypes, train, devices[id(node)], node.name)
+            lowered[id(node)] = lower_node(node.op, node_params(node, shapes, dtypes), input_shapes, input_dtypes, train, devices[id(node)], node.name)
         except UnsupportedError as error:
             given = ", ".join("[" + ",".join(map(str, s)) + "]" for s in input_shapes)
             unsupported.append(f"  {node.op.name}, node {node.name!r}, inputs {given}: {error}")
@@ -93,9 +94,12 @@ def _lower_nodes(
     return lowered
 
 
-def node_params(node: Node) -> Any:
-    """The attributes a body gets; control-flow operators also find their subgraphs there."""
-    return node.params
+def node_params(node: Node, shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]]) -> Any:
+    """The attributes a body gets; control-flow operators also find their subgraphs there, `_zeros` the shape that inference decided."""
+    assert node.op is not None
+    if node.op.specialize is None or None in shapes[id(node)]:
+        return node.params
+    return node.op.specialize(node.params, shapes[id(node)], dtypes[id(node)])
 
 
 class _Names:
@@ -256,7 +260,9 @@ def _nest(program: Program) -> fx.GraphModule:
     return fx.GraphModule(root, graph)
 
 
-def _interpreted(heads: list[Entry], variables: list[Node], nodes: list[Node], devices: Mapping[int, torch.device], train: bool) -> Program:
+def _interpreted(
+    heads: list[Entry], variables: list[Node], nodes: list[Node], params: Mapping[int, Any], devices: Mapping[int, torch.device], train: bool
+) -> Program:
     """For graphs with data-dependent shapes: each body runs as it is, node by node; what is written is known only then."""
     ops = [n for n in nodes if n.op is not None]
     position = {id(v): i for i, v in enumerate(variables)}
@@ -266,7 +272,7 @@ def _interpreted(heads: list[Entry], variables: list[Node], nodes: list[Node], d
         for node in ops:
             device = devices[id(node)]
             inputs = [values[id(e.node)].outputs[e.index].to(device) for e in node.inputs]
-            values[id(node)] = _run_body(node, inputs, train, device)
+            values[id(node)] = _run_body(node, params[id(node)], inputs, train, device)
             if program.watch is not None:
                 program.watch(node, inputs, values[id(node)].outputs)
         result = [values[id(e.node)].outputs[e.index] for e in heads]
@@ -294,10 +300,10 @@ def _append_extras(node: Node, out: Out, position: Mapping[int, int], result: li
         result.extend(tensors)
 
 
-def _run_body(node: Node, inputs: Sequence[torch.Tensor], train: bool, device: torch.device) -> Out:
+def _run_body(node: Node, params: Any, inputs: Sequence[torch.Tensor], train: bool, device: torch.device) -> Out:
     assert node.op is not None
     try:
-        return node.op.run(node_params(node), inputs, train, device)
+        return node.op.run(params, inputs, train, device)
     except MXNetError as error:
         raise MXNetError(f"Error in operator {node.name}: {error}") from None
     except (RuntimeError, IndexError, ValueError) as error:

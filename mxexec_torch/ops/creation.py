@@ -8,14 +8,26 @@ from typing import Annotated, Any
 
 import torch
 
-from ..dtypes import torch_dtype
+from ..dtypes import CODE_TO_NAME, NAME_TO_CODE, name_of, torch_dtype
 from ..errors import MXNetError
-from ..infer.rules import attr_dtype
+from ..infer.rules import any_dtype, attr_dtype
+from ..infer.state import Dtypes, Shapes
 from ..infer.state import Shape as KnownShape
-from ..infer.state import Shapes
-from ..registry import Attrs, Device, Tensor, op
+from ..registry import Attrs, Device, Grad, Tensor, op
 from ..semantics import is_np_shape
-from ..values import IGNORED, Bool, Double, Int, Long, OneOf, OptDouble, Shape, Str
+from ..values import (
+    IGNORED,
+    Bool,
+    Double,
+    Float,
+    Int,
+    Long,
+    OneOf,
+    OptDouble,
+    OptInt,
+    Shape,
+    Str,
+)
 from ._numbers import cut
 
 __all__: list[str] = []
@@ -74,6 +86,15 @@ def full(*, shape: Shape = None, ctx: Ctx = "", dtype: _DtypeOrBool = "float32",
     return torch.full(shape, cut(value, target), dtype=target, device=device)
 
 
+@op("_set_value", described={"src": "real_t"}, fills_out=True, dtype=any_dtype, grad=Grad.MISSING)
+def set_value(*, src: Float, device: Device) -> Tensor:
+    """The number that fills the array given as `out`.
+
+    -> (), written everywhere. Source: src/ndarray/ndarray.cc
+    """
+    return torch.full((), src, device=device)
+
+
 def _arange_length(start: float, stop: float | None, step: float, repeat: int) -> tuple[float, int]:
     """(first value, number of elements) of a range; one number alone is the end."""
     if stop is None:
@@ -126,7 +147,7 @@ def _eye_shape(a: Attrs, s: Shapes) -> None:
 
 @op("_eye", shape=_eye_shape, dtype=attr_dtype())
 def eye(
-    *, N: Long, M: Long = 0, k: Long = 0, ctx: Ctx = "", dtype: Annotated[str, OneOf(*_TYPES)] = "float32", device: Device  # noqa: N803
+    *, N: Long, M: Long = 0, k: Long = 0, ctx: Ctx = "", dtype: Annotated[str, OneOf(*_TYPES)] = "float32", device: Device
 ) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere.
 
@@ -135,3 +156,73 @@ def eye(
     columns = M if M > 0 else N
     rows = torch.arange(N, device=device).unsqueeze(1)
     return (torch.arange(columns, device=device).unsqueeze(0) - rows == k).to(torch_dtype(dtype))
+
+
+def _linspace_shape(a: Attrs, s: Shapes) -> None:
+    if a.num < 0:
+        raise s.fail(f"linspace: the number of values must not be negative, got {a.num}")
+    s.unify_out((a.num,))
+
+
+_RANGE_ROWS = (  # MXNet lists _arange's attributes here
+    ("start", "double, required"), ("stop", "double or None, optional, default=None"), ("step", "double, optional, default=1"),
+    ("repeat", "int, optional, default='1'"), ("infer_range", "boolean, optional, default=0"), ("ctx", "string, optional, default=''"),
+    ("dtype", "{'bfloat16', 'float16', 'float32', 'float64', 'int32', 'int64', 'int8', 'uint8'},optional, default='float32'"),
+)  # fmt: skip
+
+
+@op("_linspace", aliases=("_npi_linspace",), shape=_linspace_shape, dtype=attr_dtype(), listed=_RANGE_ROWS)
+def linspace(
+    *, start: Double, stop: Double, num: Int, endpoint: Bool = True, ctx: Ctx = "", dtype: _Dtype = "float32", device: Device
+) -> Tensor:
+    """`num` evenly spaced values from start to stop, stop included unless endpoint is false.
+
+    -> (num,). Source: src/operator/tensor/init_op.cc
+    """
+    intervals = num - 1 if endpoint else num
+    step = (stop - start) / intervals if intervals > 0 else 0.0
+    return (torch.arange(num, device=device).double() * step + start).to(torch_dtype(dtype))
+
+
+def _untyped_dtype(a: Attrs, t: Dtypes) -> None:
+    if a.dtype != -1:
+        t.unify_out(torch_dtype(CODE_TO_NAME[a.dtype]))
+
+
+def _untyped_decided(a: Attrs, shapes: Sequence[Any], dtypes: Sequence[Any]) -> Attrs:
+    return Attrs(a, shape=tuple(shapes[0]), dtype=NAME_TO_CODE[name_of(dtypes[0])])
+
+
+@op("_zeros_without_dtype", shape=_attr_shape, dtype=_untyped_dtype, specialize=_untyped_decided)
+def zeros_without_dtype(*, shape: Shape = None, ctx: Ctx = "", dtype: Int = -1, device: Device) -> Tensor:  # type: ignore[assignment]
+    """Zeros whose element type (code; -1: unknown) is decided by what uses the result, float32 when nothing does.
+
+    -> shape. Source: src/operator/tensor/init_op.cc
+    """
+    return torch.zeros(shape, dtype=torch.float32 if dtype == -1 else torch_dtype(CODE_TO_NAME[dtype]), device=device)
+
+
+def _like_axis(a: Attrs, s: Shapes, data: KnownShape) -> int | None:
+    if a.axis is None:
+        return None
+    if not -len(data) <= a.axis < len(data):
+        raise s.fail(f"arange_like: axis {a.axis} is out of bounds for an array of {len(data)} dimensions")
+    return int(a.axis % len(data))
+
+
+def _arange_like_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if data is not None:
+        axis = _like_axis(a, s, data)
+        s.unify_out(data if axis is None else (data[axis],))
+
+
+@op("_contrib_arange_like", aliases=("_npx_arange_like",), shape=_arange_like_shape, grad=Grad.ZERO, head_grad=False)
+def arange_like(data: Tensor, /, *, start: Double = 0.0, step: Double = 1.0, repeat: Int = 1, ctx: Ctx = "", axis: OptInt = None) -> Tensor:
+    """start, start + step, ... (each `repeat` times) in data's shape, or as long as one of its axes.
+
+    data any shape -> same shape, or (size of axis,). Source: src/operator/tensor/init_op.cc
+    """
+    count = data.numel() if axis is None else data.shape[axis]
+    ramp = _ramp(count, start, step, repeat, data.dtype, data.device)
+    return ramp.reshape(data.shape) if axis is None else ramp

@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 
 from ..dtypes import torch_dtype
-from ..infer.rules import attr_dtype, elementwise, fixed_dtype
+from ..infer.rules import any_dtype, attr_dtype, elementwise, fixed_dtype
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Grad, Tensor, op
 from ..values import Bool, Int, OneOf
@@ -15,6 +15,7 @@ from .runtime import elementwise as rt
 
 __all__: list[str] = []
 
+_NARROW = (torch.float32, torch.float16, torch.bfloat16)  # the types that amp casts; float64 and integers stay
 _TYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8")
 
 
@@ -23,6 +24,15 @@ def copy(data: Tensor, /) -> Tensor:
     """A copy of data.
 
     data any shape -> same shape. Source: src/operator/tensor/elemwise_unary_op_basic.cc
+    """
+    return data
+
+
+@op("_copyto", aliases=("_npi_copyto",), shape=elementwise, dtype=any_dtype, input_texts={"data": "NDArray"}, fills_out=True)
+def copyto(data: Tensor, /) -> Tensor:
+    """A copy of data, converted to the type of the array it is written into.
+
+    data any shape -> same shape. Source: src/ndarray/ndarray.cc
     """
     return data
 
@@ -71,16 +81,16 @@ def cast(data: Tensor, /, *, dtype: Annotated[str, OneOf("bool", *_TYPES)]) -> T
 def _amp_cast_dtype(a: Attrs, t: Dtypes) -> None:
     data = t.get(0)
     if data is not None:
-        t.unify_out(torch_dtype(a.dtype) if data.is_floating_point else data)
+        t.unify_out(torch_dtype(a.dtype) if data in _NARROW else data)
 
 
 @op("amp_cast", shape=elementwise, dtype=_amp_cast_dtype)
 def amp_cast(data: Tensor, /, *, dtype: Annotated[str, OneOf(*_TYPES)]) -> Tensor:
-    """Cast between floating types for mixed precision; integers stay as they are.
+    """Cast of float16, bfloat16 and float32 for mixed precision; other types stay as they are.
 
     data any shape -> same shape. Source: src/operator/tensor/amp_cast.cc
     """
-    return _cast(data, torch_dtype(dtype)) if data.is_floating_point() else data
+    return _cast(data, torch_dtype(dtype)) if data.dtype in _NARROW else data
 
 
 def _each_elementwise(a: Attrs, s: Shapes) -> None:
@@ -89,13 +99,11 @@ def _each_elementwise(a: Attrs, s: Shapes) -> None:
         s.unify_out(s.get(index), index)
 
 
-_WIDTH = {torch.bfloat16: 0, torch.float16: 1, torch.float32: 2, torch.float64: 3}
-
-
 def _common(dtypes: list[torch.dtype], narrow: bool) -> torch.dtype:
-    """The widest floating type among `dtypes` (narrow: the narrowest)."""
-    floats = sorted((d for d in dtypes if d in _WIDTH), key=_WIDTH.__getitem__)
-    return dtypes[0] if not floats else floats[0] if narrow else floats[-1]
+    """The type that amp_multicast casts to."""
+    if not narrow:
+        return torch.float32 if torch.float32 in dtypes else dtypes[0]
+    return next((d for d in reversed(dtypes) if d in (torch.float16, torch.bfloat16)), torch.float32)
 
 
 def _amp_multicast_dtype(a: Attrs, t: Dtypes) -> None:
@@ -103,7 +111,7 @@ def _amp_multicast_dtype(a: Attrs, t: Dtypes) -> None:
         return
     target = _common(t.inputs, a.cast_narrow)
     for index, dtype in enumerate(t.inputs):
-        t.unify_out(target if dtype.is_floating_point else dtype, index)
+        t.unify_out(target if dtype in _NARROW else dtype, index)
 
 
 @op(
@@ -111,12 +119,12 @@ def _amp_multicast_dtype(a: Attrs, t: Dtypes) -> None:
     outputs=lambda a: [f"output{i}" for i in range(a.num_outputs)], shape=_each_elementwise, dtype=_amp_multicast_dtype,
 )  # fmt: skip
 def amp_multicast(*data: Tensor, num_outputs: Int, cast_narrow: Bool = False) -> tuple[Tensor, ...]:
-    """Casts several tensors to their widest floating type (cast_narrow: the narrowest); integers stay.
+    """Casts several tensors to the widest type among float16, bfloat16 and float32 (cast_narrow: the narrowest); others stay.
 
     data any shapes -> same shapes. Source: src/operator/tensor/amp_cast.cc
     """
     target = _common([d.dtype for d in data], cast_narrow)
-    return tuple(_cast(d, target) if d.is_floating_point() else d for d in data)
+    return tuple(_cast(d, target) if d.dtype in _NARROW else d for d in data)
 
 
 @op("shape_array", aliases=("_npx_shape_array",), dtype=fixed_dtype(torch.int64), grad=Grad.ZERO, head_grad=False)

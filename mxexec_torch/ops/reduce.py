@@ -1,4 +1,4 @@
-"""Reductions over axes: sum, mean, prod, max, min, norm, argmax and their kin.
+"""Reductions over axes: sum, mean, prod, max, min, norm, moments, argmax and argmin.
 
 `axis` None or () means all axes; `exclude` means all others. Reducing everything gives shape (1,), under np_shape ().
 """
@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import torch
 
+from ..dtypes import torch_dtype
 from ..errors import MXNetError
+from ..infer.state import Dtypes, Shapes
 from ..infer.state import Shape as KnownShape
-from ..infer.state import Shapes
-from ..registry import Attrs, Tensor, op
+from ..registry import Attrs, Grad, Tensor, op
 from ..semantics import is_np_shape
-from ..values import Bool, OptShape
+from ..values import Bool, Int, OneOf, OptInt, OptShape
 from .runtime import reduce as rt
 
 __all__ = ["reduced_axes", "reduced_shape", "squeezed"]
@@ -105,3 +107,120 @@ _row("prod", rt.prod, "The product over axes; its gradient is product / element.
 _row("nanprod", rt.nanprod, "The product over axes, NaN skipped.", "prod_value")
 _row("max", _max, "The maximum over axes; every tied element gets the whole gradient.", "minmax_value", "max_axis")
 _row("min", _min, "The minimum over axes; every tied element gets the whole gradient.", "minmax_value", "min_axis")
+
+
+@op("_square_sum", shape=_shape)
+def square_sum(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
+    """The sum of squares over axes.
+
+    data any shape -> the shape without the reduced axes. Source: src/operator/tensor/square_sum.cc
+    """
+    dims = reduced_axes(data.ndim, axis, exclude)
+    squares = torch.square(data)
+    return squeezed(_sum(squares, dims), dims, keepdims) if dims else squares
+
+
+def _norm_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if data is not None:
+        s.unify_out(reduced_shape(data, reduced_axes(len(data), a.axis), a.keepdims))
+
+
+def _norm_dtype(a: Attrs, t: Dtypes) -> None:
+    if a.out_dtype is not None:
+        t.unify_out(torch_dtype(a.out_dtype))
+    else:
+        t.unify(0, t.out())
+        t.unify_out(t.get(0))
+
+
+def _norm_check(a: Attrs) -> None:
+    if a.ord not in (1, 2):
+        raise MXNetError(f"norm only supports ord=1 and ord=2, got ord={a.ord}")
+
+
+@op("norm", aliases=("_sparse_norm",), shape=_norm_shape, dtype=_norm_dtype, check=_norm_check)
+def norm(
+    data: Tensor, /, *, ord: Int = 2, axis: OptShape = None,
+    out_dtype: Annotated[str | None, OneOf(None, "float16", "float32", "float64", "int32", "int64", "int8")] = None, keepdims: Bool = False,
+) -> Tensor:  # fmt: skip
+    """Sum of magnitudes (ord=1) or Euclidean norm (ord=2) over axes; its gradient is NaN where a Euclidean norm is 0.
+
+    data any shape -> the shape without the reduced axes. Source: src/operator/tensor/broadcast_reduce_norm_value.cc
+    """
+    dims = reduced_axes(data.ndim, axis)
+    x = data if out_dtype is None else data.to(torch_dtype(out_dtype))
+    if x.dtype is torch.bool:
+        return squeezed(torch.amax(x, dims, keepdim=True), dims, keepdims)
+    kept = rt.norm(x, dims, ord) if x.is_floating_point() else rt.whole_norm(x, dims, ord)
+    return squeezed(kept, dims, keepdims)
+
+
+def _moments_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if not a.axes:
+        raise s.fail("moments: empty axes are not supported, name all axes for moments over everything")
+    if data is not None:
+        shape = reduced_shape(data, reduced_axes(len(data), a.axes), a.keepdims)
+        s.unify_out(shape, 0)
+        s.unify_out(shape, 1)
+
+
+@op("moments", outputs=("output0", "output1"), shape=_moments_shape)
+def moments(data: Tensor, /, *, axes: OptShape = None, keepdims: Bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and (biased) variance over axes.
+
+    data any shape -> twice the shape without the reduced axes. Source: src/operator/nn/moments.cc
+    """
+    dims = reduced_axes(data.ndim, axes)
+    mean = _mean(data, dims)
+    variance = _mean(torch.square(data - mean), dims)
+    return squeezed(mean, dims, keepdims), squeezed(variance, dims, keepdims)
+
+
+def _index_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if data is not None:
+        s.unify_out(reduced_shape(data, reduced_axes(len(data), None if a.axis is None else (a.axis,)), a.keepdims))
+
+
+def _indices(function: Callable[..., Tensor], data: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+    if data.dtype is torch.bool:
+        raise MXNetError("argmax and argmin do not accept bool")
+    if axis is not None:
+        return squeezed(function(data, axis, keepdim=True), (axis % data.ndim,), keepdims).to(data.dtype)
+    index = function(data.flatten()).to(data.dtype)
+    return index.reshape((1,) * data.ndim) if keepdims else index if is_np_shape() else index.reshape(1)
+
+
+@op("argmax", shape=_index_shape, grad=Grad.ZERO, head_grad=False)
+def argmax(data: Tensor, /, *, axis: OptInt = None, keepdims: Bool = False) -> Tensor:
+    """Index of the (first) maximum along an axis or of the flattened tensor, in data's element type; the first NaN wins.
+
+    data any shape -> the shape without the axis. Source: src/operator/tensor/broadcast_reduce_op_index.cc
+    """
+    return _indices(torch.argmax, data, axis, keepdims)
+
+
+@op("argmin", shape=_index_shape, grad=Grad.ZERO, head_grad=False)
+def argmin(data: Tensor, /, *, axis: OptInt = None, keepdims: Bool = False) -> Tensor:
+    """Index of the (first) minimum along an axis or of the flattened tensor, in data's element type; the first NaN wins.
+
+    data any shape -> the shape without the axis. Source: src/operator/tensor/broadcast_reduce_op_index.cc
+    """
+    return _indices(torch.argmin, data, axis, keepdims)
+
+
+def _channel_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if data is not None:
+        s.unify_out(reduced_shape(data, reduced_axes(len(data), (1,)), False))
+
+
+@op("argmax_channel", shape=_channel_shape, grad=Grad.MISSING)
+def argmax_channel(data: Tensor, /) -> Tensor:
+    """Index of the (first) maximum along axis 1, in data's element type.
+
+    data (n, c, *k) -> (n, *k). Source: src/operator/tensor/broadcast_reduce_op_index.cc
+    """
+    return _indices(torch.argmax, data, 1, False)

@@ -9,9 +9,9 @@ import torch
 from ..dtypes import torch_dtype
 from ..errors import MXNetError
 from ..infer.rules import elementwise
-from ..infer.state import Dtypes, Shapes
+from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Tensor, op
-from ..values import Int, OneOf, OptBool, OptDouble
+from ..values import Float, Int, OneOf, OptBool, OptDouble
 
 __all__: list[str] = []
 
@@ -34,6 +34,11 @@ def _shape(a: Attrs, s: Shapes) -> None:
 
 
 def _dtype(a: Attrs, t: Dtypes) -> None:
+    data, length = t.get(0), t.get("length")
+    if data is not None and not data.is_floating_point:
+        raise t.fail(f"{t.op.name} only supports floating point types, not {show(data)}")
+    if length is not None and length.is_floating_point:
+        raise t.fail(f"softmax: length must be of an integer type, not {show(length)}")
     if a.dtype is not None:
         t.unify_out(torch_dtype(a.dtype))
     else:
@@ -51,6 +56,11 @@ def _outside(data: Tensor, length: Tensor, axis: int) -> Tensor:
     """True at the positions along `axis` that lie beyond each row's length."""
     steps = torch.arange(data.shape[axis], device=data.device)
     return steps.view([-1 if d == axis else 1 for d in range(data.ndim)]) >= length.unsqueeze(axis)
+
+
+def _no_length(a: Attrs) -> None:
+    if a.use_length:
+        raise MXNetError("use_length is for softmax: this operator has no length input")
 
 
 _RULES: dict[str, Any] = {"shape": _shape, "dtype": _dtype}
@@ -74,7 +84,7 @@ def softmax(
     return torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0)
 
 
-@op("softmin", **_RULES)
+@op("softmin", check=_no_length, **_RULES)
 def softmin(
     data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
 ) -> Tensor:
@@ -85,7 +95,7 @@ def softmin(
     return torch.softmax(-_prepared(data, temperature, dtype), _axis(data.ndim, axis))
 
 
-@op("log_softmax", aliases=("_npx_log_softmax",), **_RULES)
+@op("log_softmax", aliases=("_npx_log_softmax",), check=_no_length, **_RULES)
 def log_softmax(
     data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
 ) -> Tensor:
@@ -105,3 +115,27 @@ def softmax_activation(data: Tensor, /, *, mode: Annotated[str, OneOf("channel",
     if mode == "channel":
         return torch.softmax(data, 1)
     return torch.softmax(data.flatten(1), 1).view(data.shape) if data.ndim != 2 else torch.softmax(data, 1)
+
+
+def _norm_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get(0)
+    if data is None:
+        return
+    if a.mode != "instance" and len(data) < 3:
+        raise s.fail(f"L2Normalization: mode {a.mode} needs at least 3 dimensions, got {show(data)}")
+    s.unify_out(data)
+    s.unify_out({"instance": data[:1], "channel": (data[0], 1, *data[2:]), "spatial": data[:2]}[a.mode], 1)
+
+
+@op("L2Normalization", outputs=("output", "norm"), visible=1, shape=_norm_shape)
+def l2_normalization(data: Tensor, /, *, eps: Float = 1e-10, mode: Annotated[str, OneOf("channel", "instance", "spatial")] = "instance") -> tuple[Tensor, Tensor]:
+    """data over its L2 norm sqrt(sum of squares + eps), taken per instance, over channels (axis 1) or over positions (axes 2 and up).
+
+    data (n, c, *k) -> same shape. Source: src/operator/l2_normalization.cc
+    """
+    dims = (1,) if mode == "channel" else tuple(range(1 if mode == "instance" else 2, data.ndim))
+    if not dims:
+        norm = (data.square() + eps).sqrt()
+        return data / norm, norm
+    norm = (torch.sum(data.square(), dims, keepdim=True) + eps).sqrt()
+    return data / norm, norm if mode == "channel" else norm.flatten(0 if mode == "instance" else 1)

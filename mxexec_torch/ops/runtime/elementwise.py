@@ -13,7 +13,7 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "cbrt", "gamma", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
+    "cbrt", "gamma", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
     "softsign", "straight_through_round", "straight_through_sign",
 ]  # fmt: skip
 
@@ -142,6 +142,30 @@ class _SmoothL1(torch.autograd.Function):
 def smooth_l1(x: Tensor, sigma: float) -> Tensor:
     """0.5 (sigma x)^2 within 1 / sigma^2 of 0, |x| - 0.5 / sigma^2 beyond."""
     return _SmoothL1.apply(x, sigma) if _tracked(x) else _smooth_l1(x, sigma)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
+    return (x * alpha + beta).clamp(0, 1)
+
+
+class _HardSigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, alpha: float, beta: float) -> Tensor:
+        y = _hard_sigmoid(x, alpha, beta)
+        ctx.save_for_backward(y)
+        ctx.alpha = alpha
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        (y,) = ctx.saved_tensors
+        return g * ctx.alpha * ((y > 0) & (y < 1)), None, None
+
+
+@leaf
+def hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
+    """alpha x + beta limited to [0, 1]; gradient 0 where it is 0 or 1."""
+    return _HardSigmoid.apply(x, alpha, beta) if _tracked(x) else _hard_sigmoid(x, alpha, beta)  # type: ignore[no-any-return, no-untyped-call]
 
 
 @leaf

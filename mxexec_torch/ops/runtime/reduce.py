@@ -11,7 +11,7 @@ import torch
 
 from .leaf import leaf
 
-__all__ = ["extremum", "nanprod", "nansum", "norm", "prod"]
+__all__ = ["extremum", "nanprod", "nansum", "norm", "prod", "softmax_cross_entropy", "whole_norm"]
 
 Tensor = torch.Tensor
 Dims = tuple[int, ...]
@@ -105,3 +105,40 @@ def norm(x: Tensor, dims: Dims, order: int) -> Tensor:
 def nansum(x: Tensor, dims: Dims) -> Tensor:
     """Sum over axes that skips NaN; NaN elements have gradient 0."""
     return torch.nansum(x, dims, keepdim=True, dtype=x.dtype)
+
+
+@leaf
+def whole_norm(x: Tensor, dims: Dims, order: int) -> Tensor:
+    """norm of integers. MXNet sums (element / largest)^2 in the integer type, so that only elements of the largest magnitude count."""
+    if order == 1:
+        return torch.sum(x.abs(), dims, keepdim=True, dtype=x.dtype)
+    size = x.abs()
+    largest = size.amax(dims, keepdim=True)
+    count = (size == largest).sum(dims, keepdim=True)
+    return (largest.double() * count.double().sqrt()).to(x.dtype)
+
+
+class _SoftmaxCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+        probability = torch.softmax(x, 1)
+        ctx.save_for_backward(probability, rows)
+        return _cross_entropy(probability, rows)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        probability, rows = ctx.saved_tensors
+        return g * (probability - torch.zeros_like(probability).scatter(1, rows, 1.0)), None
+
+
+def _cross_entropy(probability: Tensor, rows: Tensor) -> Tensor:
+    return -probability.gather(1, rows).clamp_min(1e-8).log().sum(0)
+
+
+@leaf
+def softmax_cross_entropy(x: Tensor, label: Tensor) -> Tensor:
+    """-sum(log softmax(x)[label]), probabilities no smaller than 1e-8; shape (1,). The gradient ignores that limit."""
+    rows = label.long().clamp(0, x.shape[1] - 1).unsqueeze(1)
+    if _tracked(x):
+        return _SoftmaxCrossEntropy.apply(x, rows)  # type: ignore[no-any-return, no-untyped-call]
+    return _cross_entropy(torch.softmax(x, 1), rows)
