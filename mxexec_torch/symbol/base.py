@@ -22,8 +22,11 @@ class SymbolBase:
 
     @property
     def handle(self) -> list[Entry]:
-        """The outputs; stands where MXNet has a C handle: `Symbol(s.handle)` is a shallow copy of s."""
+        """The outputs. Stands where MXNet has a C handle: `Symbol(s.handle)` is a shallow copy of s."""
         return self._entries
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (None,), self.__getstate__()  # type: ignore[call-arg, operator, no-any-return]
 
 
 def set_symbol_class(cls: type[Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import NotImplementedForSymbol
 from . import op
 
 __all__ = ["Fluent"]
@@ -49,6 +50,35 @@ class Fluent:
         from .creation import split_v2
 
         return split_v2(self, *args, **kwargs)
+
+    # -- NDArray methods that symbols refuse
+    def wait_to_read(self) -> None:
+        """Only NDArrays have this."""
+        raise NotImplementedForSymbol(self.wait_to_read, None)
+
+    def asnumpy(self) -> None:
+        """Only NDArrays have this."""
+        raise NotImplementedForSymbol(self.asnumpy, None)
+
+    def asscalar(self) -> None:
+        """Only NDArrays have this."""
+        raise NotImplementedForSymbol(self.asscalar, None)
+
+    def copy(self) -> None:
+        """Only NDArrays have this; copy.copy copies a symbol."""
+        raise NotImplementedForSymbol(self.copy, None)
+
+    def as_in_context(self) -> None:
+        """Only NDArrays have this."""
+        raise NotImplementedForSymbol(self.as_in_context, None)
+
+    def detach(self) -> None:
+        """Only NDArrays have this."""
+        raise NotImplementedForSymbol(self.detach, None)
+
+    def backward(self) -> None:
+        """Only NDArrays and executors have this."""
+        raise NotImplementedForSymbol(self.backward, None)
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,77 @@ def _collect(order: Sequence[Node], entries: Sequence[Entry], known: Inferred, s
         [show(known[id(e.node)][e.index]) for e in entries],
         [show(known[id(node)][0]) for node in states],
     )
+
+
+class InferenceMethods:
+    """The methods of Symbol."""
+
+    __slots__ = ()
+    _entries: list[Entry]
+    list_arguments: Callable[[], list[str]]
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Shapes of arguments, outputs and auxiliary states from the shapes of some arguments, given by keyword.
+
+        Returns three Nones and warns when the shapes do not follow. Errors: MXNetError when they contradict each other.
+        """
+        return self._infer("shape", self._infer_shape_impl, args, kwargs)
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """As `infer_shape`, with what is known: 0 for an unknown dimension and () for an unknown shape (np_shape: -1 and None)."""
+        return self._infer_shape_impl(True, *args, **kwargs)
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """NumPy types of arguments, outputs and auxiliary states from the types of some arguments, given by keyword."""
+        return self._infer("type", self._infer_type_impl, args, kwargs)
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """As `infer_type`, with None for what does not follow."""
+        return self._infer_type_impl(True, *args, **kwargs)
+
+    def _infer(self, what: str, run: Callable[..., tuple[Any, Any, Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        try:
+            result = run(False, *args, **kwargs)
+            if result[1] is None:
+                self._warn_undecided(what, run(True, *args, **kwargs)[0])
+            return result
+        except MXNetError:
+            print(f"infer_{what} error. Arguments:")
+            for key, value in [*((f"#{i}", v) for i, v in enumerate(args)), *kwargs.items()]:
+                print(f"  {key}: {value}")
+            raise
+
+    def _warn_undecided(self, what: str, known: list[Any]) -> None:
+        unknown_dim = -1 if is_np_shape() else 0
+        undecided = [f"{n}: {v}" for n, v in zip(self.list_arguments(), known, strict=True) if not v or (what == "shape" and unknown_dim in v)]
+        if len(undecided) > 10:
+            undecided[10:] = ["..."]
+        detail = " (0s in shape means unknown dimensions)" if what == "shape" else ""
+        text = f"Cannot decide {what} for the following arguments{detail}. Consider providing them as input:\n\t"
+        warnings.warn(text + "\n\t".join(undecided), stacklevel=4)
+
+    def _infer_shape_impl(self, partial: bool, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        _refuse_positional(args, kwargs, "shapes")
+        for key, value in kwargs.items():
+            if not isinstance(value, tuple):
+                raise TypeError(f"Arguments need to be shapes (tuple), but '{key}' is {type(value)}.")
+        return infer_shape(self._entries, kwargs, partial)
+
+    def _infer_type_impl(self, partial: bool, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        for value in args:
+            if not kwargs and value is not None and legacy_type(value) is None:
+                raise TypeError(f"Argument need to be one of {sorted(NAME_TO_CODE)}")
+        _refuse_positional(args, kwargs, "types")
+        types = {key: legacy_type(value) for key, value in kwargs.items()}
+        return infer_type(self._entries, {key: dtype for key, dtype in types.items() if dtype is not None}, partial)
+
+
+def _refuse_positional(args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> None:
+    if args and kwargs:
+        raise ValueError(f"Can only specify known argument {what} either by positional or kwargs way.")
+    for i, value in enumerate(args):
+        if what == "shapes" and value is not None and not isinstance(value, tuple):
+            raise TypeError(f"Arguments need to be shapes (tuple), but argument {i} is {type(value)}.")
+    if args:
+        # MXNet 1.9.1 documents this form but reads past the end of an empty list of names.
+        raise MXNetError(f"positional {what} are not supported by MXNet 1.9.1: give them by keyword, name=...")

@@ -30,7 +30,7 @@ def write(entries: Sequence[Entry], remove_amp_cast: bool = True) -> str:
     order = topological(entries)
     if remove_amp_cast and any(node.op is not None and node.op.name in _AMP_CASTS for node in order):
         entries, order = _without_amp_casts(entries, order)
-    attrs = {"mxnet_version": VERSION, **({"is_np_shape": 1} if is_np_shape() else {})}
+    attrs = {**({"is_np_shape": 1} if is_np_shape() else {}), "mxnet_version": VERSION}
     return _graph_text(entries, order, 0, attrs)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any
@@ -14,21 +13,21 @@ from ..attribute import current_scope
 from ..dtypes import NAME_TO_CODE, name_of
 from ..errors import MXNetError, NotImplementedForSymbol, UnsupportedError
 from ..graph import Entry, Node, split_variables, topological
-from ..semantics import is_np_shape
 from . import _internal, json
 from .base import SymbolBase, set_symbol_class
 from .compose import HIDDEN_KEYS, attribute_text, compose, copy_graph, hidden_key, parse_attributes, unknown_inputs, visible_entries
 from .debug import graph_debug_str
 from .fluent import Fluent
-from .inference import infer_shape, infer_type, legacy_type
+from .inference import InferenceMethods
 
 __all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
 
 _STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 _COMPARABLE = (float, int, np.generic)
 
 
-class Symbol(Fluent, SymbolBase):
+class Symbol(Fluent, InferenceMethods, SymbolBase):
     """One or several outputs of a symbolic graph. Immutable from the outside, except for `_compose` and `_set_attr`."""
 
     __slots__ = ()
@@ -98,9 +97,6 @@ class Symbol(Fluent, SymbolBase):
     def __setstate__(self, state: Mapping[str, str | None]) -> None:
         text = state["handle"]
         self._entries = json.read(text) if text is not None else []
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (None,), self.__getstate__()
 
     # -- composition --------------------------------------------------------------------------------------------------------------
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
@@ -219,62 +215,6 @@ class Symbol(Fluent, SymbolBase):
         """The graph as text, one block a node."""
         return graph_debug_str(self._entries)
 
-    # -- inference ---------------------------------------------------------------------------------------------------------------
-    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Shapes of arguments, outputs and auxiliary states from the shapes of some arguments, given by keyword.
-
-        Returns three Nones and warns when the shapes do not follow. Errors: MXNetError when they contradict each other.
-        """
-        return self._infer("shape", self._infer_shape_impl, args, kwargs)
-
-    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """As `infer_shape`, with what is known: 0 for an unknown dimension and () for an unknown shape (np_shape: -1 and None)."""
-        return self._infer_shape_impl(True, *args, **kwargs)
-
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """NumPy types of arguments, outputs and auxiliary states from the types of some arguments, given by keyword."""
-        return self._infer("type", self._infer_type_impl, args, kwargs)
-
-    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """As `infer_type`, with None for what does not follow."""
-        return self._infer_type_impl(True, *args, **kwargs)
-
-    def _infer(self, what: str, run: Callable[..., tuple[Any, Any, Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        try:
-            result = run(False, *args, **kwargs)
-            if result[1] is None:
-                self._warn_undecided(what, run(True, *args, **kwargs)[0])
-            return result
-        except MXNetError:
-            print(f"infer_{what} error. Arguments:")
-            for key, value in [*((f"#{i}", v) for i, v in enumerate(args)), *kwargs.items()]:
-                print(f"  {key}: {value}")
-            raise
-
-    def _warn_undecided(self, what: str, known: list[Any]) -> None:
-        unknown_dim = -1 if is_np_shape() else 0
-        undecided = [f"{n}: {v}" for n, v in zip(self.list_arguments(), known, strict=True) if not v or (what == "shape" and unknown_dim in v)]
-        if len(undecided) > 10:
-            undecided[10:] = ["..."]
-        detail = " (0s in shape means unknown dimensions)" if what == "shape" else ""
-        text = f"Cannot decide {what} for the following arguments{detail}. Consider providing them as input:\n\t"
-        warnings.warn(text + "\n\t".join(undecided), stacklevel=4)
-
-    def _infer_shape_impl(self, partial: bool, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        _refuse_positional(args, kwargs, "shapes")
-        for key, value in kwargs.items():
-            if not isinstance(value, tuple):
-                raise TypeError(f"Arguments need to be shapes (tuple), but '{key}' is {type(value)}.")
-        return infer_shape(self._entries, kwargs, partial)
-
-    def _infer_type_impl(self, partial: bool, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        for value in args:
-            if not kwargs and value is not None and legacy_type(value) is None:
-                raise TypeError(f"Argument need to be one of {sorted(NAME_TO_CODE)}")
-        _refuse_positional(args, kwargs, "types")
-        types = {key: legacy_type(value) for key, value in kwargs.items()}
-        return infer_type(self._entries, {key: dtype for key, dtype in types.items() if dtype is not None}, partial)
-
     # -- files ---------------------------------------------------------------------------------------------------------------------
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The graph as JSON text, byte for byte as MXNet 1.9.1 writes it."""
@@ -324,6 +264,36 @@ class Symbol(Fluent, SymbolBase):
 
             ctx = current_context()
         return self.bind(ctx, kwargs).forward()
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: dict[str, Any] | None = None,
+        aux: dict[str, Any] | None = None,
+        ctx: Any = None,
+        shape_dict: Mapping[str, Any] | None = None,
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, Any] | None = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """A copy of this symbol. MXNet's backends fuse nodes for one CPU or GPU library and keep the values; there is none to apply here.
+
+        Errors: AssertionError / ValueError for wrong containers, as MXNet.
+        """
+        assert isinstance(backend, str), f"backend must be a string, got {type(backend)}"
+        assert args is None or isinstance(args, dict), f"args must be a dict, got {type(args)}"
+        assert aux is None or isinstance(aux, dict), f"aux must be a dict, got {type(aux)}"
+        for value in (shape_dict or {}).values():
+            if not isinstance(value, (tuple, list)):
+                raise ValueError(f"{value} has to be a tuple or list.")
+        return self.__copy__()
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """A copy of this symbol, see `optimize_for`. Errors: MXNetError for backends that MXNet's CPU build does not have."""
+        if backend not in _BACKENDS:
+            raise MXNetError(f"SubgraphProperty {backend} is not found in SubgraphBackendRegistry: known are {', '.join(_BACKENDS)}")
+        return self.__copy__()
 
     def gradient(self, wrt: Any) -> Symbol:
         """Always an error: bind with gradient arrays and call backward."""
@@ -406,35 +376,6 @@ class Symbol(Fluent, SymbolBase):
     def __le__(self, other: Any) -> Symbol:
         return _comparison(self, other, "_lesser_equal")
 
-    # -- NDArray methods that symbols refuse --------------------------------------------------------------------------------------
-    def wait_to_read(self) -> None:
-        """Only NDArrays have this."""
-        raise NotImplementedForSymbol(self.wait_to_read, None)
-
-    def asnumpy(self) -> None:
-        """Only NDArrays have this."""
-        raise NotImplementedForSymbol(self.asnumpy, None)
-
-    def asscalar(self) -> None:
-        """Only NDArrays have this."""
-        raise NotImplementedForSymbol(self.asscalar, None)
-
-    def copy(self) -> None:
-        """Only NDArrays have this; copy.copy copies a symbol."""
-        raise NotImplementedForSymbol(self.copy, None)
-
-    def as_in_context(self) -> None:
-        """Only NDArrays have this."""
-        raise NotImplementedForSymbol(self.as_in_context, None)
-
-    def detach(self) -> None:
-        """Only NDArrays have this."""
-        raise NotImplementedForSymbol(self.detach, None)
-
-    def backward(self) -> None:
-        """Only NDArrays and executors have this."""
-        raise NotImplementedForSymbol(self.backward, None)
-
 
 set_symbol_class(Symbol)
 
@@ -473,17 +414,6 @@ def _comparison(left: Symbol, right: Any, function: str) -> Symbol:
     if isinstance(right, _COMPARABLE):
         return getattr(_internal, f"{function}_scalar")(left, scalar=right)  # type: ignore[no-any-return]
     raise TypeError(f"type {type(right)} not supported")
-
-
-def _refuse_positional(args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> None:
-    if args and kwargs:
-        raise ValueError(f"Can only specify known argument {what} either by positional or kwargs way.")
-    for i, value in enumerate(args):
-        if what == "shapes" and value is not None and not isinstance(value, tuple):
-            raise TypeError(f"Arguments need to be shapes (tuple), but argument {i} is {type(value)}.")
-    if args:
-        # MXNet 1.9.1 documents this form but reads past the end of an empty list of names.
-        raise MXNetError(f"positional {what} are not supported by MXNet 1.9.1: give them by keyword, name=...")
 
 
 def var(
