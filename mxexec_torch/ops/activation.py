@@ -25,7 +25,7 @@ def activation(data: Tensor, /, *, act_type: Annotated[str, OneOf("relu", "sigmo
 
     data any shape -> same shape. Source: src/operator/nn/activation.cc
     """
-    return _ACTIVATIONS[act_type](data)  # type: ignore[operator]
+    return _ACTIVATIONS[act_type](data)
 
 
 def _leaky_shape(a: Attrs, s: Shapes) -> None:

@@ -33,5 +33,5 @@ class _Selu(torch.autograd.Function):
 def selu(x: torch.Tensor) -> torch.Tensor:
     """Scaled exponential linear unit with MXNet's gradient."""
     if torch.is_grad_enabled() and x.requires_grad:
-        return _Selu.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+        return _Selu.apply(x)  # type: ignore[no-any-return]
     return F.selu(x)

@@ -96,7 +96,7 @@ def softmax_output(
     if not _recorded(data):
         return _softmax_view(data, multi_output, preserve_shape).softmax(1).reshape(data.shape)
     settings = (multi_output, preserve_shape, use_ignore, ignore_label, normalization, grad_scale, smooth_alpha, out_grad)
-    return _SoftmaxOutput.apply(data, label, settings)  # type: ignore[no-any-return, no-untyped-call]
+    return _SoftmaxOutput.apply(data, label, settings)  # type: ignore[no-any-return]
 
 
 # -- Regression ------------------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def regression_output(data: Tensor, label: Tensor, kind: str, grad_scale: float)
     """The three regression heads: kind 'linear', 'logistic' or 'mae'."""
     if not _recorded(data):
         return data.sigmoid() if kind == "logistic" else data.clone()
-    return _RegressionOutput.apply(data, label, kind, grad_scale)  # type: ignore[no-any-return, no-untyped-call]
+    return _RegressionOutput.apply(data, label, kind, grad_scale)  # type: ignore[no-any-return]
 
 
 # -- SVMOutput -------------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def svm_output(data: Tensor, label: Tensor, margin: float, coefficient: float, u
     """Passes data through; the gradient is the hinge loss's."""
     if not _recorded(data):
         return data.clone()
-    return _SVMOutput.apply(data, label, margin, coefficient, use_linear)  # type: ignore[no-any-return, no-untyped-call]
+    return _SVMOutput.apply(data, label, margin, coefficient, use_linear)  # type: ignore[no-any-return]
 
 
 # -- MakeLoss --------------------------------------------------------------------------------------------------------------------
@@ -186,4 +186,4 @@ def constant_gradient(data: Tensor, grad_scale: float, normalization: str, valid
     """Passes data through; every element's gradient is grad_scale, divided as `normalization` says."""
     if not _recorded(data):
         return data.clone()
-    return _ConstantGradient.apply(data, grad_scale, normalization, valid_thresh)  # type: ignore[no-any-return, no-untyped-call]
+    return _ConstantGradient.apply(data, grad_scale, normalization, valid_thresh)  # type: ignore[no-any-return]

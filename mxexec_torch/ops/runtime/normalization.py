@@ -36,5 +36,5 @@ def inference_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Te
     """(x - mean) / sqrt(var + eps) * gamma + beta over axis 1; gamma None counts as 1."""
     tracked = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, gamma, beta))
     if tracked:
-        return _InferenceBatchNorm.apply(x, gamma, beta, mean, var, eps)  # type: ignore[no-any-return, no-untyped-call]
+        return _InferenceBatchNorm.apply(x, gamma, beta, mean, var, eps)  # type: ignore[no-any-return]
     return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]

@@ -31,7 +31,8 @@ class _MaxPool(torch.autograd.Function):
         x, indices = ctx.saved_tensors
         two = len(ctx.settings[0]) == 2
         back = torch.ops.aten.max_pool2d_with_indices_backward if two else torch.ops.aten.max_pool3d_with_indices_backward
-        return back(grads[0], x, *ctx.settings, indices), None, None, None, None
+        grad: torch.Tensor = back(grads[0], x, *ctx.settings, indices)
+        return grad, None, None, None, None
 
 
 @leaf
@@ -45,7 +46,7 @@ def max_pool(x: torch.Tensor, kernel: Ints, stride: Ints, pad: Ints, extra: Ints
         borders = [v for p, e in zip(reversed(pad), reversed(extra), strict=True) for v in (p, p + e)]
         x, pad = F.pad(x, borders, value=lowest), (0,) * len(pad)
     if torch.is_grad_enabled() and x.requires_grad:
-        return _MaxPool.apply(x, kernel, stride, pad, ceil)  # type: ignore[no-any-return, no-untyped-call]
+        return _MaxPool.apply(x, kernel, stride, pad, ceil)  # type: ignore[no-any-return]
     x = torch.fmax(x, x.new_full((), lowest))
     pool = F.max_pool2d if len(kernel) == 2 else F.max_pool3d
     return pool(x, kernel, stride, pad, 1, ceil)
@@ -78,7 +79,7 @@ class _MaxPoolAllTies(torch.autograd.Function):
 def max_pool_all_ties(x: torch.Tensor, kernel: Ints, stride: Ints) -> torch.Tensor:
     """Two-dimensional max pooling without padding; ties share nothing, each gets the whole gradient."""
     if torch.is_grad_enabled() and x.requires_grad:
-        return _MaxPoolAllTies.apply(x, kernel, stride)  # type: ignore[no-any-return, no-untyped-call]
+        return _MaxPoolAllTies.apply(x, kernel, stride)  # type: ignore[no-any-return]
     return F.max_pool2d(x, kernel, stride)
 
 
@@ -103,4 +104,4 @@ class _Root(torch.autograd.Function):
 @leaf
 def lp_root(x: torch.Tensor, p: int) -> torch.Tensor:
     """The p-th root that ends Lp pooling, p 2 or 3."""
-    return _Root.apply(x, p)  # type: ignore[no-any-return, no-untyped-call]
+    return _Root.apply(x, p)  # type: ignore[no-any-return]
