@@ -47,7 +47,8 @@ def parameters(op: OpDef, kind: str) -> list[str]:
     if op.variadic:
         return [f"*{next(i.name for i in op.inputs if i.variadic)}", "**kwargs"]
     tensors = {i.name for i in op.inputs}
-    own = [f"{name}=None" if name in tensors else f"{name}=_Null" for name, _ in op.argument_table()]
+    names = [name for name, _ in op.argument_table()]
+    own = [f"{n}=None" for n in names if n in tensors] + [f"{n}=_Null" for n in names if n not in tensors]  # whatever the table's order
     return own + (["out=None", "name=None"] if kind == "nd" else ["name=None", "attr=None", "out=None"]) + ["**kwargs"]
 
 
