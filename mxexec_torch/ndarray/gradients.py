@@ -1,0 +1,142 @@
+"""Leaves and backward: how gradients get from torch's autograd into MXNet's gradient buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..errors import MXNetError
+from .tape import Leaf, Record, leaves_below, release, state
+
+if TYPE_CHECKING:
+    from .core import NDArray
+
+__all__ = ["GRAD_REQ", "attach", "backward", "gradient_list"]
+
+GRAD_REQ = {"null": 0, "write": 1, "add": 3}
+
+_NOT_IN_GRAPH = (
+    "Check failed: !AGInfo::IsNone(*i): Cannot differentiate node because it is not in a computational graph. "
+    "You need to set is_recording to true or use autograd.record() to save computational graphs for backward. "
+    "If you want to differentiate the same graph twice, you need to pass retain_graph=True to backward."
+)
+
+
+def attach(array: NDArray, grad: NDArray, req: str) -> None:
+    """Makes an array a leaf with that gradient buffer. Errors: KeyError for an unknown request."""
+    GRAD_REQ[req]  # noqa: B018 - the KeyError is MXNet's
+    data = array._t.data
+    if not data.is_floating_point():
+        data = data.double()  # torch has no gradients of integers
+    alias = data.requires_grad_()
+    array._ag = alias
+    array._rec = Record(None, None, (), leaf=Leaf(alias, grad, req))
+
+
+def _roots(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None]) -> tuple[list[Record], list[torch.Tensor], list[torch.Tensor]]:
+    records, roots, seeds = [], [], []
+    for head, grad in zip(heads, head_grads, strict=True):
+        if head._rec is None or head._rec.freed:
+            raise MXNetError(_NOT_IN_GRAPH)
+        records.append(head._rec)
+        if head._ag is not None and head._ag.requires_grad:
+            roots.append(head._ag)
+            seeds.append(_seed(head._ag, grad))
+    return records, roots, seeds
+
+
+def _seed(root: torch.Tensor, grad: NDArray | None) -> torch.Tensor:
+    if grad is None:
+        return torch.ones_like(root)
+    seed = grad._t.data if grad._ag is None or not state.recording else grad._ag
+    if seed.shape != root.shape:
+        if seed.numel() != root.numel():
+            raise MXNetError(f"the head gradient has shape {tuple(seed.shape)}, the array {tuple(root.shape)}")
+        seed = seed.reshape(root.shape)
+    return seed.to(device=root.device, dtype=root.dtype)
+
+
+def _differentiate(roots: list[torch.Tensor], seeds: list[torch.Tensor], targets: list[torch.Tensor], retain: bool, create: bool) -> Sequence[torch.Tensor | None]:
+    if not roots or not targets:
+        return [None] * len(targets)
+    try:
+        return torch.autograd.grad(roots, targets, seeds, retain_graph=retain or create, create_graph=create, allow_unused=True)
+    except MXNetError:
+        raise
+    except RuntimeError as error:
+        raise MXNetError(f"backward failed: {error}") from error
+
+
+def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], retain_graph: bool, train_mode: bool) -> None:
+    """Writes the gradients of the heads into the buffers of the leaves below them.
+
+    Errors: MXNetError when a head was not recorded, its history is freed, or no leaf wants a gradient.
+    """
+    records, roots, seeds = _roots(heads, head_grads)
+    leaves = [leaf for leaf in leaves_below(records) if leaf.req != "null"]
+    if not leaves:
+        raise MXNetError("Check failed: xs.size() > 0: There are no inputs in computation graph that require gradients.")
+    recording, training = state.recording, state.training
+    state.recording, state.training = False, train_mode
+    try:
+        found = _differentiate(roots, seeds, [leaf.alias for leaf in leaves], retain_graph, False)
+    finally:
+        state.recording, state.training = recording, training
+    for leaf, gradient in zip(leaves, found, strict=True):
+        _deliver(leaf, gradient)
+    if not retain_graph:
+        release(records)
+
+
+def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
+    """Writes one gradient; None means zero (every path goes through operators without a gradient)."""
+    buffer = leaf.grad
+    leaf.fresh = True
+    if buffer.stype != "default":
+        if gradient is not None or leaf.req == "write":
+            dense = torch.zeros_like(leaf.alias) if gradient is None else gradient
+            buffer._assign_dense(dense, add=leaf.req == "add")
+        return
+    target: torch.Tensor = buffer._t
+    if gradient is None:
+        if leaf.req == "write":
+            target.zero_()
+    elif leaf.req == "add":
+        target.add_(gradient.to(target.dtype))
+    else:
+        target.copy_(gradient)
+
+
+def gradient_list(
+    heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], variables: Sequence[NDArray], retain_graph: bool, create_graph: bool, train_mode: bool
+) -> list[Any]:
+    """Gradients of the heads with respect to leaves, as new arrays (recorded when create_graph); the buffers stay as they are."""
+    from .core import wrap
+
+    records, roots, seeds = _roots(heads, head_grads)
+    for variable in variables:
+        if variable._rec is None or variable._rec.leaf is None:
+            raise MXNetError(
+                "Check failed: !AGInfo::IsNone(*x): Cannot differentiate with respect to an array that is not a leaf: call attach_grad() on it "
+                "before recording (Cannot differentiate node because it is not in a computational graph)"
+            )
+    targets = [variable._ag for variable in variables if variable._ag is not None]
+    training = state.training
+    state.training = train_mode
+    try:
+        found = _differentiate(roots, seeds, targets, retain_graph, create_graph)
+    finally:
+        state.training = training
+    results = []
+    for variable, gradient in zip(variables, found, strict=True):
+        value = torch.zeros_like(variable._t) if gradient is None else gradient.data.to(variable._t.dtype)
+        result = wrap(value, variable._ctx)
+        if create_graph:
+            result._rec = Record("_backward", {}, (*records, variable._rec))
+            result._ag = gradient if gradient is not None and gradient.requires_grad else None
+        results.append(result)
+    if not retain_graph and not create_graph:
+        release(records)
+    return results

@@ -1,0 +1,7 @@
+"""mx.nd.linalg: the functions of the `_linalg_` operators."""
+
+from __future__ import annotations
+
+from .register import module_functions
+
+__getattr__, __dir__ = module_functions("linalg")
