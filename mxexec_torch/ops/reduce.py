@@ -109,17 +109,6 @@ _row("max", _max, "The maximum over axes; every tied element gets the whole grad
 _row("min", _min, "The minimum over axes; every tied element gets the whole gradient.", "minmax_value", "min_axis")
 
 
-@op("_square_sum", shape=_shape)
-def square_sum(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
-    """The sum of squares over axes.
-
-    data any shape -> the shape without the reduced axes. Source: src/operator/tensor/square_sum.cc
-    """
-    dims = reduced_axes(data.ndim, axis, exclude)
-    squares = torch.square(data)
-    return squeezed(_sum(squares, dims), dims, keepdims) if dims else squares
-
-
 def _norm_shape(a: Attrs, s: Shapes) -> None:
     data = s.get(0)
     if data is not None:
