@@ -19,7 +19,7 @@ from .lower.bound import BoundGraph
 from .lower.optimize import merge_equal
 from .lower.place import assign_contexts
 from .ndarray.core import NDArray, wrap
-from .ndarray.sparse_binding import SparseBinding, declared_stype, output_stypes, zeros
+from .ndarray.sparse_binding import SparseBinding, declared_stypes, output_stypes, zeros
 
 __all__ = ["bind", "reshape", "simple_bind"]
 
@@ -148,9 +148,7 @@ def _make(
     executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
     executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]
     executor._sparse = sparse
-    if sparse is not None or any(n.op is not None and n.op.name == "cast_storage" for n in graph.nodes):
-        stypes = output_stypes(graph.heads, variables, arrays)
-        executor._output_stypes = stypes if any(s != "default" for s in stypes) else None
+    executor._output_stypes = output_stypes(graph.heads, graph.nodes, variables, arrays)
     count = len(graph.arguments)
     executor.arg_arrays, executor.aux_arrays = arrays[:count], arrays[count:]
     executor.grad_arrays = None if no_grads else grads[:count]
@@ -300,7 +298,8 @@ class _Memory:
         shared_exec: Executor | None, buffer: dict[str, NDArray] | None, stypes: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._graph, self._shapes, self._dtypes, self._contexts, self._reqs = graph, shapes, dtypes, contexts, reqs
-        self._buffer, self._stypes = buffer, stypes
+        self._buffer = buffer
+        self._stypes, self._grad_stypes = declared_stypes(graph.heads, graph.nodes, graph.arguments, stypes)
         # MXNet shares nothing unless a shared_buffer (even an empty one) is given as well.
         self._shared = shared_exec if buffer is not None else None
         self._shared_names = set(shared_names) if self._shared is not None else set()
@@ -340,9 +339,9 @@ class _Memory:
 
     def _new(self, node: Node, key: str | None) -> Any:
         shape, dtype, ctx = self._shapes[id(node)][0], self._dtypes[id(node)][0], self._contexts[id(node)]
-        stype = declared_stype(node, self._stypes, key is not None and key.startswith("grad of "), self._graph.nodes)
-        if stype != "default":
-            return zeros(stype, shape, ctx, dtype)
+        stypes = self._grad_stypes if key is not None and key.startswith("grad of ") else self._stypes
+        if id(node) in stypes and stypes[id(node)] != "default":
+            return zeros(stypes[id(node)], shape, ctx, dtype)
         if key is None or self._buffer is None:
             return wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
         held = self._buffer.get(key)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MXNetError
-from ..graph import Entry, topological
+from ..graph import Entry, Node
 from ..registry import Attrs, OpDef
 
-__all__ = ["ZERO_PRESERVING", "graph_stypes", "has_rule", "output_stypes"]
+__all__ = ["ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes"]
 
 D, R, C = "default", "row_sparse", "csr"
 Rule = Callable[[Attrs, Sequence[str]], str]
@@ -146,13 +146,67 @@ def output_stypes(op: OpDef, a: Attrs, inputs: Sequence[str]) -> list[str]:
     return [rule(a, inputs)] + [D] * (count - 1)
 
 
-def graph_stypes(heads: Iterable[Entry], arguments: Mapping[str, str]) -> list[str]:
-    """The storage types of the heads of a graph, given those of its variables by name (dense where not named)."""
-    heads = list(heads)
+def forward_stypes(nodes: Iterable[Node], variables: Mapping[int, str]) -> dict[int, list[str]]:
+    """Storage types by id(node), for nodes in topological order. variables: storage types by id(variable), dense where not named."""
     known: dict[int, list[str]] = {}
-    for node in topological(heads):
+    for node in nodes:
         if node.op is None:
-            known[id(node)] = [arguments.get(node.name) or D]
+            known[id(node)] = [variables.get(id(node), D)]
         else:
             known[id(node)] = output_stypes(node.op, node.params, [known[id(e.node)][e.index] for e in node.inputs])
-    return [known[id(head.node)][head.index] for head in heads]
+    return known
+
+
+def can_be_sparse(nodes: Iterable[Node]) -> bool:
+    """Whether something sparse can arise from dense variables: gradients of embeddings, cast_storage, dot with a chosen result."""
+    return any(
+        node.op is not None
+        and (node.op.name in ("cast_storage", "_contrib_SparseEmbedding") or node.params.get("sparse_grad") or node.params.get("forward_stype"))
+        for node in nodes
+    )
+
+
+def gradient_stypes(heads: Sequence[Entry], nodes: Sequence[Node], forward: Mapping[int, list[str]]) -> dict[int, str]:
+    """The storage types of the variables' gradients by id(variable), taking head gradients to be stored as the heads are."""
+    parts: dict[tuple[int, int], list[str]] = {}
+    for head in heads:
+        parts.setdefault((id(head.node), head.index), []).append(forward[id(head.node)][head.index])
+    found: dict[int, str] = {}
+    for node in reversed(nodes):
+        grads = [_summed(parts.get((id(node), i), [])) for i in range(node.num_outputs())]
+        if node.op is None:
+            found[id(node)] = grads[0]
+            continue
+        inputs = [forward[id(e.node)][e.index] for e in node.inputs]
+        for position, entry in enumerate(node.inputs):
+            part = _backward_stype(node, position, inputs, forward[id(node)], grads)
+            parts.setdefault((id(entry.node), entry.index), []).append(part)
+    return found
+
+
+def _summed(parts: Sequence[str]) -> str:
+    """Several gradients of one array are added up: only row_sparse ones stay sparse."""
+    if len(parts) == 1:
+        return parts[0]
+    return R if parts and all(p == R for p in parts) else D
+
+
+_THROUGH = {"_mul_scalar", "_div_scalar", "elemwise_add", "elemwise_sub", "add_n", "_grad_add", "cast_storage", "_plus_scalar", "_minus_scalar"}
+
+
+def _backward_stype(node: Node, position: int, inputs: Sequence[str], outputs: Sequence[str], grads: Sequence[str]) -> str:
+    """The storage type of the gradient that flows from a node into one of its inputs."""
+    assert node.op is not None
+    name, a = node.op.name, node.params
+    if name in _THROUGH:
+        return grads[0]
+    if name in ZERO_PRESERVING and name not in ("BlockGrad", "make_loss", "zeros_like"):
+        return grads[0] if grads[0] == inputs[0] or name in ("_copy", "negative", "_contrib_gradientmultiplier") else D
+    if name in ("Embedding", "_contrib_SparseEmbedding"):
+        return R if position == 1 and (a.get("sparse_grad") or name == "_contrib_SparseEmbedding") else D
+    if name == "dot":
+        from_csr = inputs[0] == C and inputs[1] in (D, R) and grads[0] == D
+        return R if position == 1 and from_csr and not a.transpose_a and not a.transpose_b else D
+    if name in ("_square_sum", "_sparse_retain"):
+        return R if position == 0 else D
+    return inputs[1] if name == "_identity_with_attr_like_rhs" else D

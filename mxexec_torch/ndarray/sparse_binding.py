@@ -10,11 +10,12 @@ import torch
 from ..context import Context
 from ..errors import MXNetError
 from ..graph import Entry, Node
-from ..infer import variables as _variables
-from ..infer.storage import graph_stypes
+from ..infer.storage import can_be_sparse, forward_stypes, gradient_stypes
+from ..infer.variables import declared_stype
 from .core import NDArray, wrap
+from .sparse import SPARSE_CLASSES, to_storage
 
-__all__ = ["SparseBinding", "declared_stype", "zeros"]
+__all__ = ["SparseBinding", "declared_stypes", "output_stypes", "sparse_output", "zeros"]
 
 
 class SparseBinding:
@@ -53,48 +54,47 @@ class SparseBinding:
 
 
 def _dense(array: Any) -> Any:
-    return array if array.stype == "default" else wrap(array._t.clone(), array.context)
+    return array if array.stype == "default" else wrap(array._t, array.context)
 
 
-def output_stypes(heads: Sequence[Entry], variables: Sequence[Node], arrays: Sequence[Any]) -> list[str]:
-    """Storage types of the outputs for the arrays bound."""
-    return graph_stypes(heads, {v.name: a.stype for v, a in zip(variables, arrays, strict=True)})
+def output_stypes(heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], arrays: Sequence[Any]) -> list[str] | None:
+    """Storage types of the outputs for the arrays bound; None when all are dense.
 
-
-def declared_stype(node: Node, stypes: Mapping[str, Any], gradient: bool, nodes: Sequence[Node]) -> str:
-    """Storage type of the array (or gradient) that simple_bind allocates for a variable.
-
-    Errors: MXNetError for a type that does not exist.
+    Errors: MXNetError for a combination of storage types that an operator refuses.
     """
-    if gradient:
-        return "row_sparse" if _sparse_gradient(node, nodes) else "default"
-    stype = stypes.get(node.name) or _variables.declared_stype(node)
-    if stype not in ("default", "row_sparse", "csr"):
-        raise MXNetError(f"InferStorageType pass cannot decide the storage type of argument {node.name!r}: {stype!r} is none of default, row_sparse, csr")
-    return str(stype)
+    if all(a.stype == "default" for a in arrays) and not can_be_sparse(nodes):
+        return None
+    known = forward_stypes(nodes, {id(v): a.stype for v, a in zip(variables, arrays, strict=True)})
+    stypes = [known[id(head.node)][head.index] for head in heads]
+    return stypes if any(s != "default" for s in stypes) else None
 
 
-def _sparse_gradient(variable: Node, nodes: Sequence[Node]) -> bool:
-    """Whether MXNet infers a row_sparse gradient: the weight of an Embedding with sparse_grad."""
-    for node in nodes:
-        if node.op is not None and node.op.name in ("Embedding", "_contrib_SparseEmbedding"):
-            sparse = node.op.name == "_contrib_SparseEmbedding" or node.params.sparse_grad
-            if sparse and len(node.inputs) > 1 and node.inputs[1].node is variable:
-                return True
-    return False
+def declared_stypes(
+    heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], given: Mapping[str, Any]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Storage types of the arrays and gradients that simple_bind allocates, by id(variable); empty where all are dense.
+
+    given: `stype_dict`, which goes before the variables' own attributes. Errors: MXNetError for a type that does not exist.
+    """
+    stypes: dict[int, str] = {}
+    for node in variables:
+        stype = given.get(node.name) or declared_stype(node)
+        if stype not in ("default", "row_sparse", "csr"):
+            raise MXNetError(f"InferStorageType pass cannot decide the storage type of argument {node.name!r}: {stype!r} is none of default, row_sparse, csr")
+        if stype != "default":
+            stypes[id(node)] = stype
+    if not stypes and not can_be_sparse(nodes):
+        return {}, {}
+    return stypes, gradient_stypes(heads, nodes, forward_stypes(nodes, stypes))
 
 
 def zeros(stype: str, shape: tuple[int, ...], ctx: Context, dtype: torch.dtype) -> NDArray:
-    """An empty sparse array."""
-    from .sparse import CSRNDArray, RowSparseNDArray
-
-    return CSRNDArray._zeros(shape, ctx, dtype) if stype == "csr" else RowSparseNDArray._zeros(shape, ctx, dtype)
+    """A sparse array of zeros. Errors: MXNetError for csr arrays that are no matrices."""
+    if stype == "csr" and len(shape) != 2:
+        raise MXNetError(f"csr storage is for matrices, got shape {shape}")
+    return SPARSE_CLASSES[stype]._zeros(shape, ctx, dtype)  # type: ignore[no-any-return]
 
 
 def sparse_output(stype: str, tensor: torch.Tensor, ctx: Context) -> NDArray:
     """An output of the given storage type with a dense tensor's values."""
-    from .sparse import CSRNDArray, RowSparseNDArray
-
-    if stype == "default":
-        return wrap(tensor, ctx)
-    return CSRNDArray._of(tensor, ctx) if stype == "csr" else RowSparseNDArray._of(tensor, ctx)
+    return to_storage(wrap(tensor, ctx), stype)
