@@ -110,7 +110,7 @@ def plot_network(
     Errors: ImportError without the package graphviz, TypeError for anything but a symbol, ValueError when shapes or types do not suffice.
     """
     try:
-        from graphviz import Digraph
+        from graphviz import Digraph  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise ImportError("plot_network needs the package graphviz: pip install mxexec_torch[viz]") from None
     if not isinstance(symbol, Symbol):

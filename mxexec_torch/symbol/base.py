@@ -26,7 +26,7 @@ class SymbolBase:
         return self._entries
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (None,), self.__getstate__()  # type: ignore[call-arg, operator, no-any-return]
+        return type(self), (None,), self.__getstate__()
 
 
 def set_symbol_class(cls: type[Any]) -> None:

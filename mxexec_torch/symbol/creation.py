@@ -29,7 +29,7 @@ def _two_sided(left: Any, right: Any, both: str, scalar: str, reflected: str, nu
     raise TypeError(f"types ({type(left)}, {type(right)}) not supported")
 
 
-def pow(base: Any, exp: Any) -> Any:  # noqa: A001 - MXNet's name
+def pow(base: Any, exp: Any) -> Any:
     """base ** exp, elementwise; symbols of one shape or numbers."""
     return _two_sided(base, exp, "_Power", "_PowerScalar", "_RPowerScalar", operator.pow)
 
@@ -54,7 +54,7 @@ def hypot(left: Any, right: Any) -> Any:
     return _two_sided(left, right, "_Hypot", "_HypotScalar", "_HypotScalar", np.hypot)
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Any:  # noqa: N803 - MXNet's names
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Any:
     """An (N, M) matrix (M = 0: square) with ones on diagonal k; float32 by default."""
     return _internal._eye(N, M, k, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
@@ -88,7 +88,7 @@ def linspace(start: Any, stop: Any, num: int, endpoint: bool = True, name: str |
     return _internal._linspace(start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=dtype)
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - MXNet's name
+def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Any:
     """Counts and bin edges of all elements; bins is a number (then range=(low, high) is needed) or a symbol of edges.
 
     Errors: ValueError for other bins or a missing range.

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import ops as _ops  # noqa: F401 - declares the operators
 from ..attribute import current_scope
-from ..published import _Null, parameters, place
 from ..dtypes import NAME_TO_CODE, name_of
 from ..graph import Entry
 from ..name import current_manager
+from ..published import _Null, parameters, place
 from ..registry import OpDef, all_names, lookup
 from .base import SymbolBase, symbol_class
 from .compose import attribute_text, hidden_key, make_node, visible_entries

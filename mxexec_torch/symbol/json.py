@@ -14,7 +14,7 @@ from ..errors import MXNetError
 from ..graph import Entry, Node, topological
 from ..registry import lookup
 from ..semantics import is_np_shape
-from .compose import HIDDEN_KEYS, is_annotation, parse_attributes
+from .compose import HIDDEN_KEYS, parse_attributes
 
 __all__ = ["VERSION", "read", "write"]
 

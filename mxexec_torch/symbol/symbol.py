@@ -14,8 +14,18 @@ from ..dtypes import NAME_TO_CODE, name_of
 from ..errors import MXNetError, NotImplementedForSymbol, UnsupportedError
 from ..graph import Entry, Node, split_variables, topological
 from . import _internal, json
+from . import op as _op
 from .base import SymbolBase, set_symbol_class
-from .compose import HIDDEN_KEYS, attribute_text, compose, copy_graph, hidden_key, parse_attributes, unknown_inputs, visible_entries
+from .compose import (
+    HIDDEN_KEYS,
+    attribute_text,
+    compose,
+    copy_graph,
+    hidden_key,
+    parse_attributes,
+    unknown_inputs,
+    visible_entries,
+)
 from .debug import graph_debug_str
 from .fluent import Fluent
 from .inference import InferenceMethods
@@ -342,7 +352,7 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
         return self.__mul__(-1.0)
 
     def __abs__(self) -> Symbol:
-        return self.abs()
+        return _op.abs(self)  # type: ignore[no-any-return]
 
     def __iadd__(self, other: Any) -> Symbol:
         raise NotImplementedForSymbol(self.__iadd__, "+=", other, 1)
@@ -468,7 +478,7 @@ def _dtype_code(dtype: Any) -> int:
         raise
 
 
-def Group(symbols: Any, create_fn: Callable[[list[Entry]], Symbol] = Symbol) -> Symbol:  # noqa: N802 - MXNet's name
+def Group(symbols: Any, create_fn: Callable[[list[Entry]], Symbol] = Symbol) -> Symbol:
     """A symbol with the outputs of all the given ones, in order, duplicates kept. Errors: TypeError for anything but symbols."""
     if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
         raise TypeError("Expected a list of symbols as input")
