@@ -9,7 +9,7 @@ import torch
 from ..infer.rules import elementwise, fixed_dtype
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Grad, Tensor, op
-from ..values import OneOf, OptInt
+from ..values import Bool, OneOf, OptInt, OptShape
 
 __all__: list[str] = []
 
@@ -42,6 +42,28 @@ def sparse_retain(data: Tensor, indices: Tensor, /) -> Tensor:
     """
     kept = data.new_zeros(data.shape[0], dtype=torch.bool).index_fill(0, indices.long(), True)
     return torch.where(kept.reshape(-1, *[1] * (data.ndim - 1)), data, torch.zeros_like(data))
+
+
+def _square_sum_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get()
+    if data is not None:
+        axes = _axes(a, len(data))
+        s.unify_out(tuple(1 if x in axes else d for x, d in enumerate(data) if x not in axes or a.keepdims) or (1,))
+
+
+def _axes(a: Attrs, ndim: int) -> tuple[int, ...]:
+    axes = tuple(range(ndim)) if not a.axis else tuple(x % ndim for x in a.axis)
+    return tuple(x for x in range(ndim) if x not in axes) if a.exclude else axes
+
+
+@op("_square_sum", shape=_square_sum_shape)
+def square_sum(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
+    """The sum of squares over an axis of a row_sparse matrix.
+
+    data (n,m) row_sparse, axis 0 or 1 -> (m,), (n,), or with keepdims (1,m), (n,1). Source: src/operator/tensor/square_sum.cc
+    """
+    result = data.square().sum(_axes(Attrs(axis=axis, exclude=exclude), data.ndim), keepdim=keepdims)
+    return result.reshape(1) if result.ndim == 0 else result
 
 
 @op("_contrib_getnnz", dtype=fixed_dtype(torch.int64), grad=Grad.MISSING)
