@@ -5,6 +5,7 @@ All numbers come from torch's global generators, which `mx.random.seed` seeds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import torch
@@ -20,7 +21,7 @@ from .runtime.random import exponential, gamma, generalized_negative_binomial, n
 
 __all__ = ["FloatType", "OpenShape"]
 
-OpenShape = Annotated[tuple[int, ...] | None, Shape.__metadata__[0]]  # type: ignore[attr-defined]
+OpenShape = Annotated[tuple[int, ...] | None, Shape.__metadata__[0]]
 FloatType = Annotated[str, OneOf("None", "float16", "float32", "float64")]
 IntType = Annotated[str, OneOf("None", "int32", "int64")]
 
@@ -31,7 +32,7 @@ def _shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(a.shape if is_np_shape() else tuple(d or -1 for d in a.shape))
 
 
-def _drawn(default: torch.dtype, *allowed: torch.dtype) -> Any:
+def _drawn(default: torch.dtype, *allowed: torch.dtype) -> Callable[[Attrs, Dtypes], None]:
     """The attribute `dtype`, else what the consumer wants, else the default."""
 
     def rule(a: Attrs, t: Dtypes) -> None:
@@ -100,11 +101,11 @@ def _check_generalized(mu: float, alpha: float) -> None:
     _non_negative(alpha, "alpha parameter in generalized negative binomial distribution")
 
 
-def _plain(name: str, *aliases: str) -> Any:
+def _plain(name: str, *aliases: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return op(name, aliases=aliases, shape=_shape, dtype=_FLOAT, random=True, grad=Grad.MISSING)
 
 
-def _like(name: str, *attributes: str) -> Any:
+def _like(name: str, *attributes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return op(name, shape=elementwise, random=True, grad=Grad.ZERO, table=(*attributes, "data"))
 
 

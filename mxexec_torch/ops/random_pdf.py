@@ -6,6 +6,7 @@ The parameters' shape is the left part of the samples' shape. Source of all: src
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -41,7 +42,7 @@ def _dirichlet_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(sample[:-1] or (1,))
 
 
-def _density(distribution: str, *parameters: str) -> Any:
+def _density(distribution: str, *parameters: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     name = f"random_pdf_{distribution}"
     table = ("sample", parameters[0], "is_log", *parameters[1:])
     return op(f"_{name}", aliases=(name,), shape=_dirichlet_shape if distribution == "dirichlet" else _shape, table=table)

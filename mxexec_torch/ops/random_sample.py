@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import torch
@@ -15,7 +16,16 @@ from ..values import Bool, Int, OneOf
 from ..values import Shape as ShapeAttr
 from .random import FloatType, OpenShape
 from .runtime.random import (
-    exponential, gamma, generalized_negative_binomial, log_probability, multinomial, negative_binomial, normal, poisson, uniform, unique_zipfian,
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    log_probability,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    uniform,
+    unique_zipfian,
 )  # fmt: skip
 
 __all__: list[str] = []
@@ -52,7 +62,7 @@ def _dtype(a: Attrs, t: Dtypes) -> None:
     t.unify_out(torch_dtype(a.dtype) if a.dtype != "None" else t.out() or torch.float32)
 
 
-def _sampler(distribution: str, *table: str) -> Any:
+def _sampler(distribution: str, *table: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return op(
         f"_sample_{distribution}", aliases=(f"sample_{distribution}",), shape=_shape, dtype=_dtype, random=True, grad=Grad.ZERO, table=table
     )
