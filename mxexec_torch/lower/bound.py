@@ -63,7 +63,6 @@ class BoundGraph:
         self._output_versions: list[int] = []
         self._last_train = False
         self._rng: Any = None
-        self._observed: dict[bool, Any] = {}
         self._updating = self._nodes_updated_by_backward()
 
     # -- programs ---------------------------------------------------------------------------------------------------------
@@ -128,18 +127,20 @@ class BoundGraph:
             if grad is None and self.needs_head_grad(i):
                 raise MXNetError(_HEAD_GRAD_NEEDED)
         if self._wanted:
-            self._backward_floating(given)
+            self._backward_floating(given, observe)
         if self._integer:
             self._backward_integer(given)
 
-    def _backward_floating(self, given: Sequence[torch.Tensor | None]) -> None:
+    def _backward_floating(self, given: Sequence[torch.Tensor | None], observe: Any) -> None:
         results = self._results
         if results is None:
-            results = self._run_again()
+            results = self._run_again(observe)
         else:
             self._carry_back(results)
         grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
         self._results = None
+        if observe is not None:
+            observe.backward_ran(given)
         with torch.no_grad():
             self._store([(self._wanted[k], g) for k, g in enumerate(grads)])
             self._update_auxiliary(results)
@@ -151,11 +152,12 @@ class BoundGraph:
             if variable is None and buffer is not None and buffer._version != self._output_versions[i]:
                 results[i].data.copy_(buffer)
 
-    def _run_again(self) -> tuple[torch.Tensor, ...]:
+    def _run_again(self, observe: Any = None) -> tuple[torch.Tensor, ...]:
         """The differentiable pass of the last mode over the current arrays, with the random numbers of the last forward pass."""
         program = self.program(self._last_train)
+        run = program.run if observe is None else observe.silently(program)
         with _replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
-            return program.run(*self._leaves)
+            return run(*self._leaves)
 
     def _store(self, grads: Sequence[tuple[int, torch.Tensor | None]]) -> None:
         targets, sources = [], []
