@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from . import attribute, name, symbol
+from . import attribute, autograd, base, context, dlpack, engine, executor, executor_manager, model, name, ndarray, random, symbol, util, visualization
+from . import ndarray as nd
+from . import random as rnd
 from . import symbol as sym
+from . import visualization as viz
 from .attribute import AttrScope
+from .base import __version__
+from .context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from .errors import MXNetError
+from .util import is_np_array, is_np_shape, np_array, np_shape, set_np_shape, use_np, use_np_array, use_np_shape
 
-__all__ = ["AttrScope", "MXNetError", "attribute", "name", "sym", "symbol"]
+__all__ = [
+    "AttrScope", "Context", "MXNetError", "__version__", "attribute", "autograd", "base", "context", "cpu", "cpu_pinned", "current_context",
+    "dlpack", "engine", "executor", "executor_manager", "gpu", "is_np_array", "is_np_shape", "model", "name", "nd", "ndarray", "np_array",
+    "np_shape", "num_gpus", "random", "rnd", "set_np_shape", "sym", "symbol", "use_np", "use_np_array", "use_np_shape", "util", "visualization",
+    "viz",
+]  # fmt: skip

@@ -1,0 +1,44 @@
+"""The module `mxnet.ndarray.ndarray`: the NDArray class and the functions on dense arrays, under the names that code imports from here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import NDArrayHandle, mx_real_t
+from ..dtypes import BFLOAT16, CODE_TO_NAME, numpy_type
+from .arithmetic import (
+    add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor, maximum, minimum, modulo, multiply,
+    not_equal, power, subtract, true_divide,
+)  # fmt: skip
+from .core import NDArray
+from .creation import (
+    arange, array, concatenate, empty, eye, from_dlpack, from_numpy, full, histogram, imdecode, linspace, moveaxis, onehot_encode, ones, split_v2,
+    to_dlpack_for_read, to_dlpack_for_write, waitall, zeros,
+)  # fmt: skip
+from .gradients import GRAD_REQ as _GRAD_REQ_MAP
+from .indexing import get_indexing_dispatch_code, get_oshape_of_gather_nd_op, indexing_key_expand_implicit_axes
+
+__all__ = [
+    "NDArray", "_DTYPE_MX_TO_NP", "_DTYPE_NP_TO_MX", "_GRAD_REQ_MAP", "_new_empty_handle", "add", "arange", "array", "concatenate", "divide",
+    "empty", "equal", "eye", "from_dlpack", "from_numpy", "full", "get_indexing_dispatch_code", "get_oshape_of_gather_nd_op", "greater",
+    "greater_equal", "histogram", "imdecode", "indexing_key_expand_implicit_axes", "lesser", "lesser_equal", "linspace", "logical_and",
+    "logical_or", "logical_xor", "maximum", "minimum", "modulo", "moveaxis", "multiply", "mx_real_t", "not_equal", "onehot_encode", "ones",
+    "power", "split_v2", "subtract", "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
+]  # fmt: skip
+
+_STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = -1, 0, 1, 2
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
+_DTYPE_MX_TO_NP: dict[int, Any] = {-1: None, **{code: numpy_type(name) for code, name in CODE_TO_NAME.items()}}
+# bfloat16's structured type cannot be looked up by its class: it has none of its own
+_DTYPE_NP_TO_MX: dict[Any, int] = {kind: code for code, kind in _DTYPE_MX_TO_NP.items() if kind is not BFLOAT16} | {BFLOAT16: 12}
+
+
+def _new_empty_handle() -> NDArrayHandle:
+    """The handle of an array without memory."""
+    return NDArrayHandle()
+
+
+def _storage_type(handle: Any) -> int:
+    """The storage type code of the array that a handle stands for."""
+    return _STORAGE_TYPE_STR_TO_ID[NDArray(handle).stype]
