@@ -14,9 +14,9 @@ _BITS = {torch.int64: 64, torch.int32: 32, torch.int16: 16, torch.int8: 8, torch
 
 
 def cut(value: float, dtype: torch.dtype) -> float | int | bool:
-    """`value` as an element of `dtype`: 2.7 -> 2 for integers, narrow ones wrap, what int32 cannot hold becomes its minimum."""
+    """`value` as an element of `dtype`: too large floats are infinite, 2.7 -> 2 for integers, narrow ones wrap, what int32 cannot hold becomes its minimum."""
     if dtype.is_floating_point:
-        return value
+        return math.copysign(math.inf, value) if abs(value) > torch.finfo(dtype).max * (1 + torch.finfo(dtype).eps / 4) else value
     if dtype is torch.bool:
         return bool(value)
     bits = _BITS[dtype]

@@ -12,6 +12,7 @@ from ..infer.rules import elementwise
 from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Tensor, op
 from ..values import Float, Int, OneOf, OptBool, OptDouble
+from .runtime import reduce as rt
 
 __all__: list[str] = []
 
@@ -46,10 +47,13 @@ def _dtype(a: Attrs, t: Dtypes) -> None:
         t.unify_out(t.get(0))
 
 
-def _prepared(data: Tensor, temperature: float | None, dtype: str | None) -> Tensor:
-    if dtype is not None:
-        data = data.to(torch_dtype(dtype))
+def _scaled(data: Tensor, temperature: float | None) -> Tensor:
     return data if temperature is None or temperature == 1.0 else data / temperature
+
+
+def _typed(result: Tensor, dtype: str | None) -> Tensor:
+    """MXNet computes in data's type and converts the result."""
+    return result if dtype is None else result.to(torch_dtype(dtype))
 
 
 def _outside(data: Tensor, length: Tensor, axis: int) -> Tensor:
@@ -76,12 +80,12 @@ def softmax(
     data any shape -> same shape; length: data's shape without the axis, int32 or int64. dtype: the result's type.
     Source: src/operator/nn/softmax.cc
     """
-    x = _prepared(data, temperature, dtype)
+    x = _scaled(data, temperature)
     axis = _axis(data.ndim, axis)
     if length is None:
-        return torch.softmax(x, axis)
+        return _typed(torch.softmax(x, axis), dtype)
     outside = _outside(x, length, axis)
-    return torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0)
+    return _typed(torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0), dtype)
 
 
 @op("softmin", check=_no_length, **_RULES)
@@ -92,7 +96,7 @@ def softmin(
 
     data any shape -> same shape. Source: src/operator/nn/softmin.cc
     """
-    return torch.softmax(-_prepared(data, temperature, dtype), _axis(data.ndim, axis))
+    return _typed(torch.softmax(-_scaled(data, temperature), _axis(data.ndim, axis)), dtype)
 
 
 @op("log_softmax", aliases=("_npx_log_softmax",), check=_no_length, **_RULES)
@@ -103,18 +107,19 @@ def log_softmax(
 
     data any shape -> same shape. Source: src/operator/nn/log_softmax.cc
     """
-    return torch.log_softmax(_prepared(data, temperature, dtype), _axis(data.ndim, axis))
+    return _typed(torch.log_softmax(_scaled(data, temperature), _axis(data.ndim, axis)), dtype)
 
 
 @op("SoftmaxActivation", shape=elementwise)
 def softmax_activation(data: Tensor, /, *, mode: Annotated[str, OneOf("channel", "instance")] = "instance") -> Tensor:
-    """softmax over each instance flattened (mode instance) or over axis 1 (mode channel).
+    """softmax over the last axis (mode instance) or over axis 1 (mode channel).
 
-    data (n, *k) -> same shape. Source: src/operator/nn/softmax_activation.cc
+    data (n, c, *k) -> same shape. The gradient sums over axis 1 in both modes, which for instance and more than two dimensions is not the
+    derivative (so in MXNet). Source: src/operator/nn/softmax_activation.cc
     """
-    if mode == "channel":
-        return torch.softmax(data, 1)
-    return torch.softmax(data.flatten(1), 1).view(data.shape) if data.ndim != 2 else torch.softmax(data, 1)
+    if mode == "channel" and data.ndim < 3:
+        raise MXNetError(f"SoftmaxActivation: mode channel needs at least 3 dimensions, got {show(tuple(data.shape))}")
+    return torch.softmax(data, 1) if mode == "channel" or data.ndim == 2 else rt.last_axis_softmax(data)
 
 
 def _norm_shape(a: Attrs, s: Shapes) -> None:

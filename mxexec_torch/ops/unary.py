@@ -28,6 +28,10 @@ def _hard_zero(x: Tensor) -> Tensor:
     return torch.eq(x, 0).to(x.dtype)
 
 
+def _whole_erfinv(x: Tensor) -> Tensor:
+    return through_double(torch.erfinv, x).masked_fill(x.abs() > 1, 0)  # MXNet's NaN of an integer type is 0
+
+
 def _row(name: str, function: Function, text: str, source: str, *, aliases: str = "", integers: Function | None = None, zero: bool = False) -> None:
     """Declares one operator. integers: what runs on integers (default: `function` through float64). zero: the gradient is always zero."""
 
@@ -60,9 +64,9 @@ _row("floor", torch.floor, "The largest integer not above x.", _BASIC, aliases="
 _row("trunc", torch.trunc, "The integer part of x.", _BASIC, aliases="_sparse_trunc", integers=_same, zero=True)
 _row("fix", torch.trunc, "The integer next to x in the direction of 0.", _BASIC, aliases="_sparse_fix", integers=_same, zero=True)
 _row("erf", torch.erf, "The error function.", _BASIC, aliases="_npx_erf")
-_row("erfinv", torch.erfinv, "The inverse error function on (-1, 1); infinite at the ends.", _BASIC, aliases="_npx_erfinv")
+_row("erfinv", torch.erfinv, "The inverse error function on (-1, 1); infinite at the ends.", _BASIC, aliases="_npx_erfinv", integers=_whole_erfinv)
 _row("gamma", rt.gamma, "The gamma function.", _BASIC, aliases="_npx_gamma _sparse_gamma")
-_row("gammaln", torch.lgamma, "log |gamma(x)|.", _BASIC, aliases="_npx_gammaln _sparse_gammaln")
+_row("gammaln", rt.gammaln, "log |gamma(x)|.", _BASIC, aliases="_npx_gammaln _sparse_gammaln")
 _row("logical_not", _hard_zero, "1 where x is 0, else 0, in x's type.", _BASIC, integers=_hard_zero, zero=True)
 
 _row("exp", torch.exp, "e^x.", _LOG, aliases="_sparse_exp")

@@ -13,7 +13,7 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "cbrt", "gamma", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
+    "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
     "softsign", "straight_through_round", "straight_through_sign",
 ]  # fmt: skip
 
@@ -85,13 +85,36 @@ class _Gamma(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
         x, y = ctx.saved_tensors
-        return g * y * x.digamma()
+        return g * y * _digamma(x)
+
+
+def _digamma(x: Tensor) -> Tensor:
+    """digamma, infinite at its poles as MXNet has it."""
+    return torch.where((x <= 0) & (x == x.floor()), torch.inf, x.digamma())
 
 
 @leaf
 def gamma(x: Tensor) -> Tensor:
     """The gamma function: NaN at negative integers, signed infinity at 0."""
     return _Gamma.apply(x) if _tracked(x) else _gamma(x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Gammaln(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.lgamma()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        return g * _digamma(x)
+
+
+@leaf
+def gammaln(x: Tensor) -> Tensor:
+    """log |gamma(x)|."""
+    return _Gammaln.apply(x) if _tracked(x) else x.lgamma()  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _softsign(x: Tensor) -> Tensor:
@@ -171,8 +194,8 @@ def hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
 @leaf
 def rint(x: Tensor) -> Tensor:
     """The nearest integer, halves towards minus infinity."""
-    low = x.floor()
-    return torch.where(x - low > 0.5, x.ceil(), low)
+    low, high = x.floor(), x.ceil()
+    return torch.where(x - low <= high - x, low, high)
 
 
 @leaf

@@ -11,7 +11,7 @@ import torch
 
 from .leaf import leaf
 
-__all__ = ["extremum", "nanprod", "nansum", "norm", "prod", "softmax_cross_entropy", "whole_norm"]
+__all__ = ["extremum", "last_axis_softmax", "nanprod", "nansum", "norm", "prod", "softmax_cross_entropy", "whole_norm"]
 
 Tensor = torch.Tensor
 Dims = tuple[int, ...]
@@ -142,3 +142,22 @@ def softmax_cross_entropy(x: Tensor, label: Tensor) -> Tensor:
     if _tracked(x):
         return _SoftmaxCrossEntropy.apply(x, rows)  # type: ignore[no-any-return, no-untyped-call]
     return _cross_entropy(torch.softmax(x, 1), rows)
+
+
+class _LastAxisSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.softmax(x, -1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        (y,) = ctx.saved_tensors
+        return y * (g - (g * y).sum(1, keepdim=True))
+
+
+@leaf
+def last_axis_softmax(x: Tensor) -> Tensor:
+    """softmax over the last axis with SoftmaxActivation's gradient, which sums over axis 1."""
+    return _LastAxisSoftmax.apply(x) if _tracked(x) else torch.softmax(x, -1)  # type: ignore[no-any-return, no-untyped-call]
