@@ -137,6 +137,7 @@ class OpDef:
     present:    input name -> predicate; the input exists only when true (bias unless no_bias).
     count:      number of tensors of the variadic input (default: attribute `key_var_num_args`).
     variadic_names: names of the variadic inputs, given (a, n) (default: arg0, arg1, ... as MXNet names Concat's).
+    written:    of a variadic input annotated `Aux`: the names (before the number) that are auxiliary states; the others are arguments.
     outputs:    output names, hidden ones included (default: ("output",)); `output` gives `<node>_output`, several are numbered by
                 MXNet as output0, output1, ... unless named.
     visible:    how many of the outputs the user sees (default: all).
@@ -170,6 +171,7 @@ class OpDef:
     present: Mapping[str, Callable[[Attrs], bool]] = field(default_factory=dict)
     count: Callable[[Attrs], int] | None = None
     variadic_names: Callable[[Attrs, int], Sequence[str]] | None = None
+    written: tuple[str, ...] = ()
     outputs: Callable[[Attrs], Sequence[str]] | Sequence[str] = ("output",)
     visible: Callable[[Attrs], int] | int | None = None
     shape: Callable[[Attrs, Any], None] | None = None
@@ -245,10 +247,13 @@ class OpDef:
             if spec.variadic:
                 n = self.count(a) if self.count else a[self.key_var_num_args] if self.key_var_num_args else variadic_count or 0
                 names = self.variadic_names(a, n) if self.variadic_names else [f"arg{i}" for i in range(n)]
-                result.extend(InputSpec(name, spec.kind) for name in names)
+                result.extend(InputSpec(name, self._variadic_kind(spec, name)) for name in names)
             elif spec.name not in self.present or self.present[spec.name](a):
                 result.append(spec)
         return result
+
+    def _variadic_kind(self, spec: InputSpec, name: str) -> str:
+        return spec.kind if not self.written or name.rpartition("_")[0] in self.written else "arg"
 
     def output_names(self, a: Attrs) -> list[str]:
         """Names of all outputs, hidden ones included."""

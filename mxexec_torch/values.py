@@ -19,7 +19,7 @@ from .errors import MXNetError
 
 __all__ = [
     "IGNORED", "Bool", "Double", "DoubleTuple", "Float", "FloatTuple", "IgnoredBool", "IgnoredLong", "IgnoredOptBool", "IgnoredOptFloat", "IgnoredOptInt",
-    "Int", "Long", "LongTuple", "NonNegInt", "NonNegLong", "OneOf", "OptBool", "OptDouble", "OptFloat", "OptInt", "OptShape", "Range",
+    "Int", "Long", "LongTuple", "NonNegInt", "NonNegLong", "OneOf", "OptBool", "OptDouble", "OptDoubleTuple", "OptFloat", "OptInt", "OptShape", "Range",
     "Shape", "SliceDims", "Str", "ValueType",
 ]  # fmt: skip
 
@@ -250,6 +250,8 @@ SliceDims = Annotated[
 FloatTuple = Annotated[tuple[float, ...], ValueType("tuple of <float>", "tuple of <float>", _floats_parse, _floats_convert, _show_floats)]
 DoubleTuple = Annotated[tuple[float, ...], ValueType("tuple of <double>", "tuple of <double>", _floats_parse, _floats_convert, _show_floats)]
 LongTuple = Annotated[tuple[int, ...], ValueType("tuple of <long>", "tuple of <long>", _shape_parse, _shape_convert, _show_shape)]
+OptDoubleTuple = Annotated[tuple[float, ...] | None, _optional(ValueType(
+    "tuple of <double>", "tuple of <double>", _floats_parse, _floats_convert, _show_floats), "tuple of <double> or None")]
 IgnoredBool = Annotated[bool, _BOOL, IGNORED]
 IgnoredOptBool = Annotated[bool | None, _optional(_BOOL, "boolean or None"), IGNORED]
 IgnoredOptFloat = Annotated[float | None, _optional(_FLOAT, "float or None"), IGNORED]

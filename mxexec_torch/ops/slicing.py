@@ -215,7 +215,7 @@ def _crop_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((*data[:2], height, width))
 
 
-@op("Crop", key_var_num_args="num_args", described={"data": "Symbol or Symbol[]"}, shape=_crop_shape,
+@op("Crop", key_var_num_args="num_args", input_texts={"data": "Symbol or Symbol[]"}, shape=_crop_shape,
     variadic_names=lambda a, n: ["data", "crop_like"][:n] if n > 1 else ["data"])  # fmt: skip
 def crop(*data: Tensor, num_args: Int, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: Bool = False) -> Tensor:
     """Cuts an (h, w) window, at `offset` or centred; with two inputs the window has the size of the second.
@@ -234,7 +234,7 @@ def crop(*data: Tensor, num_args: Int, offset: Shape = (0, 0), h_w: Shape = (0, 
 
 # -- SliceChannel, _split_v2 --------------------------------------------------------------------------------------------------
 def _numbered(n: int) -> tuple[str, ...]:
-    return tuple(f"output{i}" for i in range(n)) if n > 1 else ("output",)
+    return tuple(f"output{i}" for i in range(n))
 
 
 def _split_shape(a: Attrs, s: Shapes) -> None:
