@@ -1,4 +1,4 @@
-"""MXNet 1.9.1's legacy API on PyTorch."""
+"""MXNet 1.9.1's legacy API on PyTorch: `import mxexec_torch as mx`, then as before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
 from .attribute import AttrScope
-from .base import __version__
+from .base import __version__  # MXNet's, which legacy code compares with; the package's own is in its metadata
 from .context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from .errors import MXNetError
 from .util import is_np_array, is_np_shape, np_array, np_shape, set_np_shape, use_np, use_np_array, use_np_shape
