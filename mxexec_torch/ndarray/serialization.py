@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import torch
 
 from ..dtypes import CODE_TO_NAME, NAME_TO_CODE, NAME_TO_TORCH, TORCH_TO_NAME
-from ..errors import FileFormatError, MXNetError
+from ..errors import MXNetError
 from ..semantics import is_np_shape
 
 __all__ = ["Record", "load", "load_frombuffer", "load_raw", "read_file", "save", "save_raw", "write_file"]
@@ -75,8 +75,8 @@ class _Source:
     def left(self) -> int:
         return self.size - self.offset
 
-    def bad(self, text: str) -> FileFormatError:
-        return FileFormatError(f"Invalid NDArray file format: {self.where}, {self.part}, at byte {self.offset} of {self.size}: {text}")
+    def bad(self, text: str) -> MXNetError:
+        return MXNetError(f"Invalid NDArray file format: {self.where}, {self.part}, at byte {self.offset} of {self.size}: {text}")
 
     def need(self, count: int, what: str) -> None:
         if count > self.left:
@@ -296,13 +296,13 @@ def _opened(name: str) -> Iterator[_Source]:
                 content = stream.read()
                 yield _Source(io.BytesIO(content), len(content), f'file "{path}"')
             else:
-                raise FileFormatError(f'Invalid NDArray file format: "{path}" is a device, not a file')
+                raise MXNetError(f'Invalid NDArray file format: "{path}" is a device, not a file')
     except OSError as error:
         raise MXNetError(f'Open "{path}": {error.strerror or error}') from error
 
 
 def read_file(name: str) -> tuple[list[Record], list[str]]:
-    """The records and names (none, or one an array) of a file. Errors: FileFormatError, MXNetError."""
+    """The records and names (none, or one an array) of a file. Errors: MXNetError."""
     with _opened(name) as source:
         return _read_list(source)
 
@@ -440,7 +440,7 @@ def load(fname: Any) -> Any:
     """The arrays of a file: a dict where they have names, else a list.
 
     fname: path (text or os.PathLike). Arrays come back on the CPU; those saved from a GPU on that GPU where there is one.
-    Errors: TypeError (no path), FileFormatError (not a valid NDArray file), MXNetError (cannot be opened).
+    Errors: TypeError (no path), MXNetError (cannot be opened, or no valid NDArray file).
     """
     if isinstance(fname, os.PathLike):
         fname = os.fspath(fname)
@@ -450,7 +450,7 @@ def load(fname: Any) -> Any:
 
 
 def load_frombuffer(buf: Any) -> Any:
-    """The arrays of a file's content. Errors: TypeError (no bytes), FileFormatError."""
+    """The arrays of a file's content. Errors: TypeError (no bytes), MXNetError."""
     if isinstance(buf, str):
         buf = buf.encode("latin-1", errors="replace")
     if not isinstance(buf, (bytes, bytearray, memoryview)):
@@ -492,7 +492,7 @@ def save_raw(array: Any) -> bytes:
 
 
 def load_raw(buffer: bytes | bytearray | memoryview) -> Any:
-    """The array of such a record. Errors: FileFormatError."""
+    """The array of such a record. Errors: MXNetError."""
     source = _from_buffer(buffer)
     source.part = "array"
     return _array_of(_read_record(source))
