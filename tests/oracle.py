@@ -1,7 +1,8 @@
 """MXNet 1.9.1 in an interpreter of its own ("the oracle"): finds or makes it, and runs code there.
 
-`MXEXEC_TORCH_ORACLE` names the interpreter. Without it one is made, once, in a cache folder: a Python 3.11 (or older) environment with
-`mxnet==1.9.1 numpy==1.23.5` from the package index. Nothing but recording goldens and the live differential tests needs it.
+`MXEXEC_TORCH_ORACLE` names the interpreter. Without it, or with `auto`, one is made, once, in a cache folder: a Python 3.11 (or older)
+environment with `mxnet==1.9.1 numpy==1.23.5` from the package index. Nothing but recording goldens and the live differential tests needs it,
+and the latter run only where the variable is set.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class OracleUnavailable(RuntimeError):
 def environment() -> dict[str, str]:
     """The environment of an oracle process: unfused graphs, one thread, this checkout's `tests` package importable."""
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
-    mxnet = {"MXNET_SUBGRAPH_BACKEND": "NONE", "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0", "OMP_NUM_THREADS": "1"}
-    return {**kept, **mxnet, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    mxnet = {"MXNET_SUBGRAPH_BACKEND": "NONE", "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0"}
+    return {**kept, **mxnet, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _works(python: str) -> str | None:
@@ -45,10 +46,10 @@ def _works(python: str) -> str | None:
 
 
 @functools.cache
-def interpreter(make: bool = True) -> str:
+def interpreter() -> str:
     """Path of a Python that has MXNet 1.9.1. Errors: OracleUnavailable."""
     named = os.environ.get("MXEXEC_TORCH_ORACLE")
-    if named:
+    if named and named != "auto":
         wrong = _works(named)
         if wrong:
             raise OracleUnavailable(f"MXEXEC_TORCH_ORACLE={named}: {wrong}")
@@ -58,8 +59,6 @@ def interpreter(make: bool = True) -> str:
     python = home / "bin" / "python"
     if python.exists() and _works(str(python)) is None:
         return str(python)
-    if not make:
-        raise OracleUnavailable("MXEXEC_TORCH_ORACLE is not set and none has been made (python -m tests.oracle makes one)")
     _make(home)
     wrong = _works(str(python))
     if wrong:
@@ -89,7 +88,8 @@ class Oracle:
     def __init__(self, onednn: bool = False, timeout: float = 120.0) -> None:
         env = {**environment(), "MXNET_MKLDNN_ENABLED": str(int(onednn))}
         self._timeout = timeout
-        self._process = subprocess.Popen([interpreter(), "-m", "tests.oracle", "--serve"], cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [interpreter(), "-m", "tests.oracle", "--serve"]
+        self._process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The function's result. Errors: RuntimeError when it raises, or when the process dies or does not answer in time."""

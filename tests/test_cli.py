@@ -58,10 +58,10 @@ def test_info_checkpoint() -> None:
     assert text.endswith("Every operator is supported.")
 
 
-def test_info_infers_parameter_shapes_of_inputs() -> None:
-    """Without the data's shape what the parameters tell is shown, the rest as '?'."""
+def test_info_without_parameters() -> None:
+    """The arguments are listed, and how to learn which are inputs."""
     text = info.describe(f"{DATA}/lenet_mnist-symbol.json")
-    assert "  fc2_weight  (84, ?)" in text or "  fc2_weight  (84, 120)" in text
+    assert "Arguments (give the .params file to tell inputs from parameters)\n  data  " in text
 
 
 def test_info_unsupported(tmp_path: Path) -> None:

@@ -18,18 +18,24 @@ SAMPLE = 97  # values kept of each gradient; a prime stride so that no axis is s
 
 @dataclass(frozen=True)
 class Model:
-    """A checkpoint and the inputs it is run on. loss: backward() needs no head gradients."""
+    """A checkpoint and the inputs it is run on.
+
+    loss: backward() needs no head gradients. wrong_there: what MXNet itself gets wrong and is not recorded.
+    """
 
     prefix: Path
     epoch: int
     inputs: dict[str, tuple[int, ...]]
     classes: int = 1
     loss: bool = True
+    wrong_there: tuple[str, ...] = ()
 
 
 MODELS = {
     "lenet_mnist": Model(PACKAGE / "lenet_mnist", 10, {"data": (4, 1, 28, 28), "softmax_label": (4,)}, 10),
-    "mtcnn_det1": Model(HERE / "mtcnn_det1", 1, {"data": (2, 3, 32, 40)}, loss=False),
+    # PReLU's gamma: MXNet's memory plan lets the data gradient overwrite the head gradient that gamma's gradient is computed from
+    # (a PReLU bound alone is right: tests/opdb has it).
+    "mtcnn_det1": Model(HERE / "mtcnn_det1", 1, {"data": (2, 3, 32, 40)}, loss=False, wrong_there=tuple(f"grad.prelu{i}_gamma" for i in (1, 2, 3))),
     "cifar_resnet20_v1": Model(HERE / "cifar_resnet20_v1", 0, {"data": (2, 3, 32, 32)}, loss=False),
     "pose": Model(HERE / "pose", 500, {"data": (4, 30), "softmax_label": (4,)}, 7),
     "linreg": Model(HERE / "linreg", 0, {"data": (3, 2), "lin_reg_label": (3, 1)}),
@@ -64,4 +70,4 @@ def run(mx: Any, name: str) -> dict[str, np.ndarray]:
     mx.nd.waitall()
     found.update({f"grad.{key}": _sampled(a.asnumpy()) for key, a in executor.grad_dict.items() if a is not None})
     found.update({f"aux.{key}": _sampled(a.asnumpy()) for key, a in executor.aux_dict.items()})
-    return found
+    return {what: array for what, array in found.items() if what not in model.wrong_there}
