@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -122,25 +123,23 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
 
 def grad(
     heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None, create_graph: bool = False, train_mode: bool = True
-) -> Any:
+) -> list[NDArray]:
     """Gradients of the heads with respect to leaves, returned as new arrays; the gradient buffers stay as they are.
 
-    variables: one leaf (gives one array) or a list (gives a list). create_graph: the gradients can be differentiated again.
+    variables: a leaf or a list of them; the result is a list. create_graph: the gradients can be differentiated again.
     """
     arrays, seeds = _heads(heads, head_grads)
-    single = isinstance(variables, NDArray)
-    wanted = [variables] if single else list(variables)
+    wanted = [variables] if isinstance(variables, NDArray) else list(variables)
     assert wanted, "variables cannot be an empty list."
     retain = create_graph if retain_graph is None else retain_graph
-    found = gradients.gradient_list(arrays, seeds, wanted, retain, create_graph, train_mode)
-    return found[0] if single else found
+    return gradients.gradient_list(arrays, seeds, wanted, retain, create_graph, train_mode)
 
 
 def get_symbol(x: NDArray) -> Any:
     """The recorded computation of an array as a Symbol. Errors: MXNetError when nothing was recorded."""
-    from .symbol.recorded import symbol_of
+    from .ndarray.recorded import symbol_of
 
-    if x._rec is None or x._rec.freed:
+    if x._rec is None or x._rec.freed or x._rec.constant:
         raise MXNetError("Cannot get the symbol of an array that is not in a computational graph: use autograd.record()")
     return symbol_of(x._rec)
 
@@ -176,7 +175,7 @@ class Function:
         if records is None:
             return
         for output in outputs:
-            if output._rec is not None:
+            if output._rec is not None and not output._rec.freed:
                 raise MXNetError("forward of an autograd.Function returned an array that is already in a computational graph")
         with torch.enable_grad():
             history = _UserFunction.apply(self, [o._t for o in outputs], inputs[0]._ctx, *with_history(inputs))
@@ -205,15 +204,20 @@ class _UserFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         given = [wrap(g.data.to(dtype), ctx.context) for g, dtype in zip(grads, ctx.dtypes, strict=True)]
-        with pause(state.training):
-            returned = ctx.function.backward(*given)
+        try:
+            with pause(state.training):
+                returned = ctx.function.backward(*given)
+        except Exception as error:
+            raise MXNetError(f"Error in Function.backward: {traceback.format_exc()}") from error
         results = [returned] if isinstance(returned, NDArray) else list(returned)
         count = len(ctx.needs_input_grad) - 3
         name = type(ctx.function).__name__
-        assert len(results) == count, (
-            f"{name}.backward must return exactly the same number of NDArrays as the number of NDArrays arguments to forward. "
-            f"Expecting {count} got {len(results)}"
-        )
+        if len(results) != count:
+            raise MXNetError(
+                f"{name}.backward must return exactly the same number of NDArrays as the number of NDArrays arguments to forward. "
+                f"Expecting {count} got {len(results)}"
+            )
         for result in results:
-            assert isinstance(result, NDArray), f"autograd.Function.backward must return NDArrays, not {type(result)}"
+            if not isinstance(result, NDArray):
+                raise MXNetError(f"autograd.Function.backward must return NDArrays, not {type(result)}")
         return (None, None, None, *[r._t for r in results])

@@ -151,6 +151,8 @@ class OpDef:
     random:     draws random numbers (never merged with an equal node).
     differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
     lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
+    refused_grads: inputs whose gradient is an error when backward runs (indices of Embedding).
+    untouched_grads: inputs whose gradient array MXNet never writes (labels of loss heads).
     limits:     measured and explained deviations, shown in compat_matrix.md.
     init:       input name -> initializer text (MXNet's `__init__` JSON) that a variable at this input gets unless it has one.
     listed:     the attribute rows of that table where MXNet lists others than it reads (`_linspace`).
@@ -185,6 +187,8 @@ class OpDef:
     random: bool = False
     hint: str | None = None
     lists_inputs: bool = True
+    untouched_grads: tuple[str, ...] = ()
+    refused_grads: tuple[str, ...] = ()
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
     differentiable: tuple[str, ...] | None = None

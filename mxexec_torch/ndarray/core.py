@@ -186,7 +186,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
     def _copy_into(self, other: NDArray) -> NDArray:
         target = other._t
         if target.shape != self._t.shape:
-            raise MXNetError(f"copyto: operands shape mismatch: from.shape={self.shape} to.shape={other.shape}")
+            raise MXNetError(f"copyto: operands shape mismatch: Incompatible attr: expected [{_dims(target)}], got [{_dims(self._t)}]")
         if state.recording and (other._rec is not None or self._rec is not None):
             other._write_guard(None)
             dtype, device = target.dtype, target.device
@@ -325,10 +325,10 @@ class NDArray(Arithmetic, Indexing, Fluent):
     # -- writing ------------------------------------------------------------------------------------------------------------
     def _write_guard(self, value: Any) -> None:
         """Refuses writes that recording cannot represent."""
-        if not state.recording:
-            return
-        if (self._rec is not None and not self._rec.freed) or (isinstance(value, NDArray) and value._rec is not None and not value._rec.freed):
-            raise MXNetError("Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd.")
+        if state.recording:
+            from .invoke import guard_write
+
+            guard_write(self, value)
 
     def _full(self, value: Any) -> NDArray:
         """Sets every element."""
@@ -431,7 +431,7 @@ def _reshaped(source: tuple[int, ...], codes: Sequence[Any], reverse: bool) -> t
         raise MXNetError(f"reshape of {source} to {tuple(codes)}: {error}") from None
     size, wanted = prod(source), prod(target)
     if size < wanted:
-        raise MXNetError(f"Check failed: shape_.Size() >= shape.Size() ({size} vs. {wanted}) : target shape {target} is larger than the array of shape {source}")
+        raise MXNetError(f"target shape size is larger than the current shape: {size} elements cannot become {target}")
     if size != wanted:
         raise ValueError(f"Cannot reshape array of size {size} into shape {tuple(codes)}")
     return target
@@ -472,6 +472,10 @@ def handle_of(array: NDArray) -> int:
         extra.handle = next(_next_handle)
         _handles[extra.handle] = array
     return extra.handle
+
+
+def _dims(tensor: torch.Tensor) -> str:
+    return ",".join(str(d) for d in tensor.shape)
 
 
 def _call(name: str, *inputs: NDArray, **attrs: Any) -> Any:

@@ -25,7 +25,13 @@ mx_real_t = np.float32
 
 
 def _dtype(dtype: Any) -> torch.dtype:
-    return torch.float32 if dtype is None else torch_dtype(dtype)
+    """A dtype argument. Errors: TypeError for what is no type at all, KeyError for NumPy types that MXNet lacks."""
+    if dtype is None:
+        return torch.float32
+    try:
+        return torch_dtype(dtype)
+    except TypeError:
+        raise KeyError(np.dtype(dtype).type) from None
 
 
 def _context(ctx: Any) -> Context:

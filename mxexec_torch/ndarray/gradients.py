@@ -38,7 +38,7 @@ def attach(array: NDArray, grad: NDArray, req: str) -> None:
 def _roots(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None]) -> tuple[list[Record], list[torch.Tensor], list[torch.Tensor]]:
     records, roots, seeds = [], [], []
     for head, grad in zip(heads, head_grads, strict=True):
-        if head._rec is None or head._rec.freed:
+        if head._rec is None or head._rec.freed or head._rec.constant:
             raise MXNetError(_NOT_IN_GRAPH)
         records.append(head._rec)
         if head._ag is not None and head._ag.requires_grad:
@@ -116,12 +116,14 @@ def gradient_list(
     from .core import wrap
 
     records, roots, seeds = _roots(heads, head_grads)
-    for variable in variables:
-        if variable._rec is None or variable._rec.leaf is None:
-            raise MXNetError(
-                "Check failed: !AGInfo::IsNone(*x): Cannot differentiate with respect to an array that is not a leaf: call attach_grad() on it "
-                "before recording (Cannot differentiate node because it is not in a computational graph)"
-            )
+    reachable = {id(leaf) for leaf in leaves_below(records)}
+    for position, variable in enumerate(variables, 1):
+        where = f"Cannot differentiate with respect to the {position}-th variable because it"
+        leaf = variable._rec.leaf if variable._rec is not None else None
+        if leaf is None:
+            raise MXNetError(f"{where} does not require gradient: call attach_grad() on it before recording")
+        if id(leaf) not in reachable:
+            raise MXNetError(f"{where} is unreachable from the outputs.")
     targets = [variable._ag for variable in variables if variable._ag is not None]
     training = state.training
     state.training = train_mode

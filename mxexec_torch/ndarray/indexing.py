@@ -249,7 +249,11 @@ def use_class(cls: type, wrapper: Any) -> None:
 def _assign(array: NDArray, key: Any, value: Any) -> None:
     target = array._t
     shape = tuple(target.shape)
-    array._write_guard(value)
+    if state.recording:
+        if hasattr(value, "_t") and value._rec is not None and _whole(key) and value.shape == shape:
+            value.copyto(array)  # recorded: the array becomes the value
+            return
+        array._write_guard(value)
     if target.ndim == 0:
         if not (isinstance(key, tuple) and len(key) == 0) and key != slice(None) and key is not Ellipsis:
             raise IndexError("scalar array can only accept `()` and `:` as index")
@@ -264,6 +268,10 @@ def _assign(array: NDArray, key: Any, value: Any) -> None:
         _assign_advanced(target, expanded, value)
     else:
         _assign_basic(target, _Basic(expanded, shape), expanded, value)
+
+
+def _whole(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
 
 
 def _value_tensor(value: Any, target: torch.Tensor) -> torch.Tensor:

@@ -19,14 +19,15 @@ from ..infer.rules import any_dtype, elementwise, same_dtype
 from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Grad, OpDef, Out
 from .core import NDArray, wrap
-from .tape import Record, state
+from .tape import Record, constant_record, state
 
 __all__ = ["Plan", "call", "invoke", "plan_of", "record", "run", "run1", "run2"]
 
 _IN_GRAPH = (
-    "Assigning to NDArrays that are already in a computational graph has no defined gradient: call backward first, or write outside of record() "
-    "(Check failed: AGInfo::IsNone(*output)). Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd."
+    "Assigning to NDArrays that are already in a computational graph has no defined gradient: call backward first, or write outside of record(). "
+    "This concerns +=, *=, relu(x, out=x), y[idx] = x and the like."
 )
+_IN_PLACE = "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd."
 _new = object.__new__
 _STORAGE_OPS = ("cast_storage", "_sparse_retain", "_square_sum", "_contrib_getnnz")
 _TORCH_ERRORS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
@@ -234,8 +235,9 @@ def _into(plan: Plan, outputs: Sequence[torch.Tensor], inputs: Sequence[NDArray]
     arrays = _out_arrays(out)
     if len(arrays) > len(outputs):
         raise MXNetError(f"Operator {plan.op.name} has {len(outputs)} outputs, but out holds {len(arrays)} arrays")
-    if state.recording and any(array._rec is not None and not array._rec.freed for array in arrays):
-        raise MXNetError(_IN_GRAPH)
+    if state.recording:
+        for array in arrays:
+            guard_write(array)
     for index, (array, result) in enumerate(zip(arrays, outputs, strict=False)):
         if array.__class__ is not NDArray and array.stype != "default":
             array._assign_dense(result)  # type: ignore[attr-defined]
@@ -252,19 +254,41 @@ def _run_sparse(plan: Plan, inputs: Sequence[NDArray], out: Any) -> Any:
     return run(plan, [array if array.stype == "default" else array.tostype("default") for array in inputs], out)
 
 
-def connected(inputs: Sequence[NDArray]) -> tuple[Record | None, ...] | None:
-    """The tape records of the inputs, or None when none of them depends on a leaf. History that backward has freed is dropped."""
+def connected(inputs: Sequence[NDArray]) -> tuple[Record, ...] | None:
+    """The tape records of the inputs, or None when none of them depends on a leaf. History that backward has freed is dropped.
+
+    Where one does, the other inputs are put on the tape as constants.
+    """
     found = False
-    records = []
     for array in inputs:
         rec = array._rec
         if rec is not None:
             if rec.freed:
-                array._rec = array._ag = rec = None
-            else:
+                array._rec = array._ag = None
+            elif not rec.constant:
                 found = True
-        records.append(rec)
-    return tuple(records) if found else None
+    if not found:
+        return None
+    for array in inputs:
+        if array._rec is None:
+            array._rec = constant_record()
+    return tuple([array._rec for array in inputs])  # type: ignore[misc]
+
+
+def guard_write(array: NDArray, value: Any = None) -> None:
+    """Refuses to write to an array that recording has seen, or a recorded value into a part of one. Errors: MXNetError."""
+    if array._rec is not None and not array._rec.freed:
+        raise MXNetError(_IN_GRAPH)
+    if isinstance(value, NDArray) and value._rec is not None and not (value._rec.freed or value._rec.constant):
+        raise MXNetError(_IN_PLACE)
+
+
+def guard_write_recorded(array: NDArray, inputs: Sequence[NDArray]) -> None:
+    """`guard_write` for the output of a recorded operation whose inputs have just been put on the tape."""
+    rec = array._rec
+    if rec is None or rec.freed:
+        return
+    raise MXNetError(_IN_PLACE if rec.constant and any(array is x for x in inputs) else _IN_GRAPH)
 
 
 def with_history(inputs: Sequence[NDArray]) -> list[torch.Tensor]:
@@ -272,14 +296,15 @@ def with_history(inputs: Sequence[NDArray]) -> list[torch.Tensor]:
     return [array._t.data if array._ag is None else array._ag for array in inputs]
 
 
-def _run_recorded(plan: Plan, inputs: Sequence[NDArray], records: tuple[Record | None, ...], out: Any) -> Any:
+def _run_recorded(plan: Plan, inputs: Sequence[NDArray], records: tuple[Record, ...], out: Any) -> Any:
     op = plan.op
     ctx = inputs[0]._ctx
     values = [array._t for array in inputs]
     if plan.checks:
         plan.check(values)
-    if out is not None and any(array._rec is not None for array in _out_arrays(out)):
-        raise MXNetError(_IN_GRAPH)
+    if out is not None:
+        for array in _out_arrays(out):
+            guard_write_recorded(array, inputs)
     function = functools.partial(_apply_all, plan, ctx.device)
     try:
         results, extra = _with_gradients(op, plan.attrs, function, inputs, values)
@@ -321,14 +346,36 @@ def _with_gradients(
     tensors = with_history(inputs)
     if any(t.dtype is not v.dtype for t, v in zip(tensors, values, strict=True)):
         return _shadowed(op, function, inputs, values)
-    if op.grad is Grad.MISSING:
+    refused = _refused(op, a, inputs) if op.refused_grads else None
+    if op.grad is Grad.MISSING or refused is not None:
         outputs, extra = function(*values)
-        return [(_refuse(op.name, None, o.data, tensors), owned(o, values)) for o in outputs], extra
-    if op.differentiable is not None:
-        tensors = _guard(op, a, tensors)
+        return [(_refuse(op.name, refused, o.data, tensors), owned(o, values)) for o in outputs], extra
     with torch.enable_grad():
         outputs, extra = function(*tensors)
+        if op.name == "Cast" and not outputs[0].is_floating_point():
+            return [(straight(tensors[0], outputs[0]), outputs[0])], extra
         return [_pair(owned(o, tensors)) for o in outputs], extra
+
+
+class _Straight(torch.autograd.Function):
+    """The values of a cast to integers as float64, with the gradient passed straight back."""
+
+    @staticmethod
+    def forward(ctx: Any, source: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        ctx.dtype = source.dtype
+        return values.double()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0].to(ctx.dtype), None
+
+
+def straight(source: torch.Tensor, values: torch.Tensor) -> torch.Tensor | None:
+    """History for the integer result of a cast; None when the source has none."""
+    if not source.requires_grad:
+        return None
+    result: torch.Tensor = _Straight.apply(source, values)
+    return result
 
 
 def _pair(result: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor]:
@@ -374,12 +421,13 @@ def _refuse(name: str, argument: str | None, value: torch.Tensor, tensors: Seque
     return result
 
 
-def _guard(op: OpDef, a: Attrs, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    assert op.differentiable is not None
-    names = [spec.name for spec in op.node_inputs(a, len(tensors))]
-    return [
-        _refuse(op.name, name, t.data, [t]) if t.requires_grad and name not in op.differentiable else t for name, t in zip(names, tensors, strict=True)
-    ]
+def _refused(op: OpDef, a: Attrs, inputs: Sequence[NDArray]) -> str | None:
+    """The input whose gradient MXNet refuses although one is asked for (the indices of Embedding)."""
+    for spec, array in zip(op.node_inputs(a, len(inputs)), inputs, strict=True):
+        rec = array._rec
+        if spec.name in op.refused_grads and rec is not None and not rec.constant and (rec.leaf is None or rec.leaf.req != "null"):
+            return spec.name
+    return None
 
 
 def _recorded_array(history: torch.Tensor | None, values: torch.Tensor, ctx: Context) -> NDArray:
@@ -424,6 +472,10 @@ def record(name: str, given: Mapping[str, Any], function: Callable[..., torch.Te
     shadow = [t._t.data if t._ag is None else t._ag for t in inputs]
     with torch.enable_grad():
         result = function(*shadow)
+        if name == "_copyto" and not result.is_floating_point():
+            array = _recorded_array(straight(shadow[0], result), owned(function(*tensors), tensors), ctx)
+            array._rec = Record(name, dict(given), records)
+            return array
         if values is None:
             result = owned(result, shadow)
     if values is None:

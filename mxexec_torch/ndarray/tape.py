@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Leaf", "Record", "leaves_below", "release", "state"]
+__all__ = ["Leaf", "Record", "constant_record", "leaves_below", "release", "state"]
 
 
 class _State(threading.local):
@@ -33,19 +33,30 @@ class Leaf:
 
 
 class Record:
-    """One recorded operation: operator, attributes as given, records of its inputs (None: a constant).
+    """One recorded operation: operator, attributes as given, records of its inputs.
 
     A leaf has `leaf` and no operator. Output i > 0 of an operation is a record of its own: op None, `index` i, the operation as only input.
+    A constant that took part in a recorded operation has a record too (`constant`): writing to it while recording is refused.
     """
 
-    __slots__ = ("attrs", "freed", "index", "inputs", "leaf", "op")
+    __slots__ = ("attrs", "constant", "freed", "index", "inputs", "leaf", "name", "op")
 
     def __init__(self, op: Any, attrs: Any, inputs: tuple[Any, ...], index: int = 0, leaf: Leaf | None = None) -> None:
         self.op, self.attrs, self.inputs, self.index, self.leaf = op, attrs, inputs, index, leaf
         self.freed = False
+        self.constant = False
+        self.name: str | None = None  # given by get_symbol
 
 
-def _walk(heads: list[Record]) -> list[Record]:
+def constant_record() -> Record:
+    """The record of an array that is an input without history."""
+    record = Record(None, None, ())
+    record.constant = True
+    return record
+
+
+def _walk(heads: list[Record], gradients: bool = False) -> list[Record]:
+    """Every record below the heads. gradients: leaves at inputs whose gradient array is never written (labels) are left out."""
     seen: set[int] = set()
     found: list[Record] = []
     stack = list(heads)
@@ -55,13 +66,22 @@ def _walk(heads: list[Record]) -> list[Record]:
             continue
         seen.add(id(record))
         found.append(record)
-        stack.extend(r for r in record.inputs if r is not None)
+        if gradients and record.op is not None and getattr(record.op, "untouched_grads", ()):
+            stack.extend(_written(record))
+        else:
+            stack.extend(record.inputs)
     return found
+
+
+def _written(record: Record) -> list[Record]:
+    op = record.op
+    names = [spec.name for spec in op.node_inputs(op.parse(record.attrs), len(record.inputs))]
+    return [r for name, r in zip(names, record.inputs, strict=True) if r.leaf is None or name not in op.untouched_grads]
 
 
 def leaves_below(heads: list[Record]) -> list[Leaf]:
     """The leaves that the heads were computed from, each once."""
-    return [r.leaf for r in _walk(heads) if r.leaf is not None]
+    return [r.leaf for r in _walk(heads, gradients=True) if r.leaf is not None]
 
 
 def release(heads: list[Record]) -> None:

@@ -44,7 +44,7 @@ def _lookup(data: Tensor, weight: Tensor, input_dim: int, output_dim: int) -> Te
 
 
 @op(
-    "Embedding", aliases=("_npx_embedding", "_sparse_Embedding"), shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",),
+    "Embedding", aliases=("_npx_embedding", "_sparse_Embedding"), shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",), refused_grads=("data",),
 )  # fmt: skip
 def embedding(data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", sparse_grad: Bool = False) -> Tensor:
     """Rows of weight by index; indices are truncated to integers and clipped into range.
@@ -55,7 +55,7 @@ def embedding(data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: S
     return _lookup(data, weight, input_dim, output_dim)
 
 
-@op("_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",))
+@op("_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",), refused_grads=("data",))
 def sparse_embedding(
     data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", sparse_grad: Bool = False
 ) -> Tensor:
