@@ -45,7 +45,8 @@ def judge(case: Case, here: Result, golden: Result) -> dict[str, str | None]:
     for path in case.paths:
         expected, got = golden.errors.get(path), here.errors.get(path)
         if expected is not None:
-            verdicts[f"{path}.error"] = _judge_error(expected["class"], got)
+            raised = expected["class"]  # a file holds the class, a live run its whole line of ancestors
+            verdicts[f"{path}.error"] = _judge_error(raised if isinstance(raised, str) else raised[0], got)
         elif got is not None:
             verdicts[f"{path}.run"] = f"{got['class'][0]} at {got['stage']}: {got['text']}"
         else:
