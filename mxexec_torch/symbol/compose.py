@@ -78,6 +78,8 @@ def make_node(op: OpDef, name: str, attrs: dict[str, str], args: Sequence[Entry]
         specs = op.node_inputs(params, len(args))
     if len(args) > len(specs):
         raise MXNetError(f"Incorrect number of arguments, requires {len(specs)}, provided {len(args)}, in operator {op.name}(name=\"{name}\")")
+    if not op.lists_inputs and len(args) != len(specs) != 1:
+        raise MXNetError(f"Not enough argument to call operator {op.name}: MXNet knows no names of its {len(specs)} inputs, which symbols need")
     inputs = list(args)
     matched = 0
     for spec in specs[len(args) :] if args else specs:

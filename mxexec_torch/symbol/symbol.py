@@ -159,6 +159,8 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
             return node.name
         if key == "op_name":
             return "null" if node.op is None else node.op.name
+        if key == "_value_index":
+            return str(self._entries[0].index)
         value = node.attrs.get(key)
         return node.attrs.get(f"__{key}__") if value is None and key in HIDDEN_KEYS else value
 
