@@ -85,6 +85,7 @@ def _visit(node: Node, known: Inferred, job: _ShapePass | _DtypePass) -> tuple[b
     outputs = known[id(node)]
     assert node.op is not None
     s = job.state(node.op, node.params, node.name, inputs, outputs, [spec.name for spec in node.input_specs()])
+    s.subgraphs = node.subgraphs
     job.apply(node, s)
     moved = False
     for entry, before, after in zip(node.inputs, inputs, s.inputs, strict=True):

@@ -59,6 +59,7 @@ class NodeState:
         self.op, self.a, self.name = op, a, name
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.names = names
+        self.subgraphs: Sequence[Any] = ()  # of control-flow nodes: the bodies, as symbols
 
     def position(self, key: str | int) -> int | None:
         """Position of an input, None when this node does not have it (an absent bias)."""
