@@ -291,28 +291,32 @@ def ravel_multi_index(data: Tensor, /, *, shape: Shape | None = None) -> Tensor:
 def _unravel_shape(a: Attrs, s: Shapes) -> None:
     data, out = s.get(), s.out()
     if data is not None:
-        if len(data) != 1:
-            raise s.fail(f"unravel needs a vector of positions, got {show(data)}")
-        s.unify_out((len(a.shape), *data))
+        s.unify_out((len(a.shape), data[0]))
     if out is not None:
-        s.unify(0, out[1:])
+        if len(out) != 2:
+            raise s.fail(f"unravel has an output of two dimensions, got {show(out)}")
+        if data is None:
+            s.unify(0, out[1:])
 
 
 @op("_unravel_index", aliases=("unravel_index",), shape=_unravel_shape, check=_check_ravel, grad=Grad.ZERO)
 def unravel_index(data: Tensor, /, *, shape: Shape | None = None) -> Tensor:
     """The coordinates of row-major positions, one column each; the first dimension of shape may be -1.
 
-    data (n,), shape of m dimensions -> (m, n). Source: src/operator/tensor/ravel.cc
-    Deviations: only vectors are accepted; MXNet returns unrelated numbers for other inputs.
+    data (n,), shape of m dimensions -> (m, n). Source: src/operator/tensor/ravel.h
+    Deviations: MXNet is meant for vectors; of (n, b) it takes the first m / b dimensions, where b does not divide m this raises.
     """
     assert shape is not None  # see _check_ravel
-    position = data.to(torch.int64)
+    m, n = len(shape), data.shape[0]
+    if data.numel() == 0 or (m * n) % data.numel():
+        raise MXNetError(f"unravel needs a vector of positions, got {show(tuple(data.shape))} for shape {show(shape)}")
+    position = data.to(torch.int64).reshape(-1)
     rows: list[Tensor] = []
-    for size in reversed(shape[1:]):
+    for size in reversed(shape[1 : m * n // data.numel()]):
         whole = torch.div(position, size, rounding_mode="trunc")
         rows.append(position - whole * size)
         position = whole
-    return torch.stack([position, *reversed(rows)]).to(data.dtype)
+    return torch.stack([position, *reversed(rows)]).to(data.dtype).reshape(m, n)
 
 
 @op("_contrib_edge_id", dtype=free_inputs("u", "v"), grad=Grad.MISSING,

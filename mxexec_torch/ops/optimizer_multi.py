@@ -170,20 +170,20 @@ def _adamw(
     data: Sequence[Tensor], parts: Sequence[str], lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
     beta1: float, beta2: float, epsilon: float, limit: float,
 ) -> Out:
-    scale = finite_scale(data[-1])
+    usable, scale = finite_scale(data[-1])
     new: list[Tensor] = []
     writes: dict[str, Tensor] = {}
     for i, group in enumerate(zip(*_groups(data[:-1], len(parts)), strict=True)):
         weight, grad, mean, var = group[:4]
         full = group[4] if len(group) == 5 else weight
         updated, mean, var = adamw_step(
-            full, grad.to(full.dtype), mean, var, scale, lr=lrs[i], beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wds[i], eta=etas[i],
-            limit=limit,
+            full, clipped(grad.to(full.dtype) * scale, limit), mean, var, usable, lr=lrs[i], beta1=beta1, beta2=beta2, epsilon=epsilon,
+            wd=wds[i], eta=etas[i],
         )  # fmt: skip
         writes.update({f"mean_{i}": mean, f"var_{i}": var})
         if full is not weight:
             writes[f"weight32_{i}"] = updated
-            updated = torch.where(scale[0], updated.to(weight.dtype), weight)
+            updated = torch.where(usable, updated.to(weight.dtype), weight)
         new.append(updated)
     return Out(*new, writes=writes)
 
@@ -230,7 +230,7 @@ def _lamb(
             full, grad.to(full.dtype), mean, var, beta1=beta1, beta2=beta2, epsilon=epsilon, t=steps[i], bias_correction=bias_correction,
             wd=wds[i], rescale=rescale, limit=limit,
         )  # fmt: skip
-        norms = (torch.linalg.vector_norm(x, dtype=torch.float32) for x in (weight, direction))
+        norms = ((x * x).sum(dtype=torch.float32).sqrt() for x in (weight, direction))  # MXNet too squares in the element type
         updated = full - (lrs[i] * trust_ratio(*norms, *bounds)).to(full.dtype) * direction
         writes.update({f"mean_{i}": mean, f"var_{i}": var})
         if full is not weight:

@@ -119,11 +119,15 @@ def mp_sgd_mom_update(
 def _nag(
     weight: Tensor, grad: Tensor, mom: Tensor, lr: float, momentum: float, wd: float, rescale: float, limit: float
 ) -> tuple[Tensor, Tensor]:
-    """(new weight, new momentum): m' = momentum m - lr (g + wd w), w' = w - momentum m + (momentum + 1) m'."""
-    g = torch.add(_scaled(grad, rescale, limit), weight, alpha=wd)
+    """(new weight, new momentum): w' = w - momentum m + (momentum + 1) (momentum m - lr (g + wd w)), m' = momentum m - lr (g + wd w').
+
+    MXNet's kernel writes the weight first, so with out=weight, its only use, the momentum sees the new weight.
+    """
+    g = _scaled(grad, rescale, limit)
     decayed = mom * momentum
-    new = torch.add(decayed, g, alpha=-lr)
-    return torch.add(weight - decayed, new, alpha=momentum + 1), new
+    ahead = torch.add(decayed, torch.add(g, weight, alpha=wd), alpha=-lr)
+    new = torch.add(weight - decayed, ahead, alpha=momentum + 1)
+    return new, ahead if wd == 0 else torch.add(decayed, torch.add(g, new, alpha=wd), alpha=-lr)
 
 
 @op("nag_mom_update", shape=elementwise, **UPDATE)
@@ -133,7 +137,7 @@ def nag_mom_update(
 ) -> Out:
     """Nesterov momentum: m' = momentum m - lr (clip(rescale g) + wd w); w <- w - momentum m + (momentum + 1) m'. All of one shape.
 
-    Source: src/operator/optimizer_op.cc
+    The stored momentum is computed from the new weight, as MXNet does with out=weight. Source: src/operator/optimizer_op-inl.h
     """
     new_weight, new_mom = _nag(weight, grad, mom, lr, momentum, wd, rescale_grad, clip_gradient)
     return Out(new_weight, writes={"mom": new_mom})
@@ -146,12 +150,10 @@ def mp_nag_mom_update(
 ) -> Out:
     """nag_mom_update on the float32 copy. weight, grad float16, mom, weight32 float32: one shape.
 
-    MXNet computes the new momentum from the weight already updated; so does this. Source: src/operator/optimizer_op-inl.h
+    Source: src/operator/optimizer_op.cc
     """
-    g = _scaled(grad.float(), rescale_grad, clip_gradient)
-    decayed = mom * momentum
-    new = weight32 - decayed + (momentum + 1) * (decayed - lr * (g + wd * weight32))
-    return Out(new.to(weight.dtype), writes={"mom": decayed - lr * (g + wd * new), "weight32": new})
+    new_weight, new_mom = _nag(weight32, grad.float(), mom, lr, momentum, wd, rescale_grad, clip_gradient)
+    return Out(new_weight.to(weight.dtype), writes={"mom": new_mom, "weight32": new_weight})
 
 
 # -- adam ---------------------------------------------------------------------------------------------------------------------
@@ -203,12 +205,11 @@ def _adamw_dtype(a: Attrs, t: Dtypes) -> None:
 
 
 def adamw_step(
-    weight: Tensor, grad: Tensor, mean: Tensor, var: Tensor, scale: tuple[Tensor, Tensor],
-    *, lr: float, beta1: float, beta2: float, epsilon: float, wd: float, eta: float, limit: float,
+    weight: Tensor, grad: Tensor, mean: Tensor, var: Tensor, usable: Tensor,
+    *, lr: float, beta1: float, beta2: float, epsilon: float, wd: float, eta: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(new weight, mean, var) of adamw, in the weight's type; unchanged where the scale says skip."""
-    usable, value = scale
-    new_mean, new_var = adam_moments(clipped(grad * value, limit), mean, var, beta1, beta2)
+    """(new weight, mean, var) of adamw for a scaled and clipped gradient; unchanged where not usable."""
+    new_mean, new_var = adam_moments(grad, mean, var, beta1, beta2)
     step = torch.add(lr * new_mean / (new_var.sqrt() + epsilon), weight, alpha=wd)
     new = torch.add(weight, step, alpha=-eta)
     return torch.where(usable, new, weight), torch.where(usable, new_mean, mean), torch.where(usable, new_var, var)
@@ -216,19 +217,19 @@ def adamw_step(
 
 @op("_adamw_update", shape=_adamw_shape, dtype=_adamw_dtype, **UPDATE)
 def adamw_update(
-    weight: Tensor, grad: Tensor, mean: State, var: State, rescale_grad: Tensor, /, *, lr: Float, beta1: Float = 0.9,
+    weight: Tensor, grad: State, mean: State, var: State, rescale_grad: Tensor, /, *, lr: Float, beta1: Float = 0.9,
     beta2: Float = 0.999, epsilon: Float = 1e-8, wd: Float = 0.0, eta: Float, clip_gradient: Float = -1.0,
 ) -> Out:
     """Adam with decoupled weight decay: w <- w - eta (lr m / (sqrt(v) + epsilon) + wd w).
 
     weight, grad, mean, var: one shape; rescale_grad (1,): the gradient's scale, an update with NaN, inf or 0 is skipped.
+    The gradient is written too: scaled and clipped, as MXNet leaves it.
     Source: src/operator/contrib/adamw.cc
     """
-    scale = finite_scale(rescale_grad.to(weight.dtype))
-    new, new_mean, new_var = adamw_step(
-        weight, grad, mean, var, scale, lr=lr, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, eta=eta, limit=clip_gradient
-    )
-    return Out(new, writes={"mean": new_mean, "var": new_var})
+    usable, scale = finite_scale(rescale_grad.to(weight.dtype))
+    g = clipped(grad * scale, clip_gradient)
+    new, new_mean, new_var = adamw_step(weight, g, mean, var, usable, lr=lr, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, eta=eta)
+    return Out(new, writes={"grad": torch.where(usable, g, grad), "mean": new_mean, "var": new_var})
 
 
 @op("_mp_adamw_update", shape=_adamw_shape, dtype=_adamw_dtype, **UPDATE)
@@ -240,11 +241,9 @@ def mp_adamw_update(
 
     Source: src/operator/contrib/adamw.cc
     """
-    new, new_mean, new_var = adamw_step(
-        weight32, grad.float(), mean, var, finite_scale(rescale_grad), lr=lr, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, eta=eta,
-        limit=clip_gradient,
-    )  # fmt: skip
-    usable, _ = finite_scale(rescale_grad)
+    usable, scale = finite_scale(rescale_grad)
+    g = clipped(grad.float() * scale, clip_gradient)
+    new, new_mean, new_var = adamw_step(weight32, g, mean, var, usable, lr=lr, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, eta=eta)
     return Out(torch.where(usable, new.to(weight.dtype), weight), writes={"mean": new_mean, "var": new_var, "weight32": new})
 
 
