@@ -80,7 +80,7 @@ def _compile(op: OpDef, name: str) -> Callable[..., Any]:
 def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
     """A function of a fixed number of array parameters, its attributes after them."""
     arrays = [spec.name for spec in op.inputs]
-    attributes = list(op.attrs)
+    attributes = [n for n, _ in op.argument_table() if n not in arrays]  # the listed ones; others arrive in kwargs
     plans: dict[Any, Plan] = {}
 
     def make(values: tuple[Any, ...]) -> Plan:

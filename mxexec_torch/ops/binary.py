@@ -25,7 +25,7 @@ def divide(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 def power(lhs: Tensor, rhs: Tensor) -> Tensor:
     """lhs ** rhs; integers through float32."""
-    return torch.pow(lhs, rhs) if lhs.is_floating_point() else through_float(torch.pow, lhs, rhs)
+    return rt.power(lhs, rhs) if lhs.is_floating_point() else through_float(torch.pow, lhs, rhs)
 
 
 def hypot(lhs: Tensor, rhs: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
+    "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
     "softsign", "straight_through_round", "straight_through_sign",
 ]  # fmt: skip
 
@@ -329,3 +329,22 @@ class _Mod(torch.autograd.Function):
 def mod(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The remainder with the divisor's sign, 0 for a divisor 0, broadcasting. Gradients: 1 and -floor(lhs / rhs)."""
     return _Mod.apply(lhs, rhs) if _tracked(lhs, rhs) else _mod(lhs, rhs)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Power(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, lhs: Tensor, rhs: Tensor) -> Tensor:
+        ctx.save_for_backward(lhs, rhs)
+        return torch.pow(lhs, rhs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+        lhs, rhs = ctx.saved_tensors
+        left = (g * rhs * torch.pow(lhs, rhs - 1)).sum_to_size(lhs.shape) if ctx.needs_input_grad[0] else None
+        return left, (g * torch.pow(lhs, rhs) * lhs.log()).sum_to_size(rhs.shape) if ctx.needs_input_grad[1] else None
+
+
+@leaf
+def power(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs ** rhs, broadcasting, with unguarded gradients: where torch has 0 at lhs = 0, log(0) shows."""
+    return _Power.apply(lhs, rhs) if _tracked(lhs, rhs) else torch.pow(lhs, rhs)  # type: ignore[no-any-return, no-untyped-call]
