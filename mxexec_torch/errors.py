@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["MXNetError", "UnsupportedError", "NotImplementedForSymbol", "FileFormatError"]
+__all__ = ["FileFormatError", "MXNetError", "NotImplementedForSymbol", "OutOfBoundsError", "UnsupportedError", "translated"]
 
 
 class MXNetError(RuntimeError):
     """An error of MXNet's core: bad operator arguments, shapes, types, contexts or files."""
+
+
+class OutOfBoundsError(MXNetError, IndexError):
+    """An index beyond an axis. MXNet raises Python's IndexError for it in places and its own error in others: this is both."""
 
 
 class UnsupportedError(MXNetError):
@@ -33,3 +37,8 @@ class NotImplementedForSymbol(MXNetError):
         if self.args:
             text += f" with arguments ({', '.join(self.args)})"
         return text + " is not implemented for Symbol and only available in NDArray."
+
+
+def translated(error: Exception, text: str) -> MXNetError:
+    """The MXNet error with this text for an exception that torch or a leaf raised."""
+    return (OutOfBoundsError if isinstance(error, IndexError) else MXNetError)(text)

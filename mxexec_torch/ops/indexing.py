@@ -18,7 +18,7 @@ from ..infer.state import Dtypes, Shapes, complete, show
 from ..infer.state import Shape as KnownShape
 from ..registry import Attrs, Device, Grad, Tensor, op
 from ..values import Bool, Double, Int, OneOf, OptInt, Shape
-from .runtime.indexing import check_range
+from .runtime.indexing import check_coordinates, check_range
 
 __all__ = ["as_index", "flat_positions"]
 
@@ -48,7 +48,7 @@ def take(a: Tensor, indices: Tensor, /, *, axis: Int = 0, mode: Annotated[str, O
     """
     axis = axis % a.ndim
     if mode == "raise":
-        indices = check_range(indices, a.shape[axis], "take")
+        indices = check_range(indices, a.shape[axis], axis)
     index = as_index(indices, a.shape[axis], mode)
     if a.shape[axis] == 0 and index.numel():
         raise MXNetError("take: cannot take from an axis of size 0")
@@ -135,10 +135,11 @@ def gather_nd(data: Tensor, indices: Tensor, /) -> Tensor:
     """Elements (or slices) at the coordinates in the columns of indices; negative ones count from the end. The gradient adds up.
 
     data (d0, ..., dn), indices (m, *k), any type -> (*k, d[m], ..., dn). Source: src/operator/tensor/indexing_op.cc
-    Deviations: coordinates beyond an axis wrap around here; MXNet reads foreign memory.
+    Errors: IndexError for a coordinate beyond its axis.
     """
     m = indices.shape[0]
-    where = flat_positions(indices, data.shape[:m], wrap=True)
+    sizes = tuple(data.shape[:m])
+    where = flat_positions(check_coordinates(indices, sizes), sizes, wrap=True)
     rows = data.reshape(prod(data.shape[:m]), *data.shape[m:])
     return rows.index_select(0, where.reshape(-1)).reshape(*indices.shape[1:], *data.shape[m:])
 
@@ -154,7 +155,7 @@ def _check_scatter(data: KnownShape, index: KnownShape, out: KnownShape, what: s
 
 def _scatter_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(tuple(a.shape))
-    values, index = ("data", "indices") if s.op.name == "scatter_nd" else ("rhs", "indices")
+    values, index = ("data", "indices") if s.op.name != "_scatter_set_nd" else ("rhs", "indices")
     s.unify("lhs", s.out())
     data, where = s.get(values), s.get(index)
     if complete(data) and complete(where) and complete(s.out()):
@@ -179,6 +180,18 @@ def scatter_nd(data: Tensor, indices: Tensor, /, *, shape: Shape) -> Tensor:
     data (*k, *rest), indices (m, *k), any type -> shape = (m dimensions, *rest). Source: src/operator/tensor/indexing_op.cc
     """
     return _scatter(data.new_zeros(shape), data, indices, tuple(shape))
+
+
+@op("_backward_gather_nd", shape=_scatter_shape, dtype=free_inputs("indices"), grad=Grad.MISSING)
+def backward_gather_nd(data: Tensor, indices: Tensor, /, *, shape: Shape) -> Tensor:
+    """scatter_nd that adds up at equal coordinates: the adjoint of gather_nd, called by its name in old code.
+
+    data (*k, *rest), indices (m, *k), any type -> shape = (m dimensions, *rest). Source: src/operator/tensor/indexing_op.cc
+    """
+    m = indices.shape[0]
+    where = flat_positions(indices, shape[:m], wrap=True).reshape(-1)
+    rows = data.new_zeros(prod(shape[:m]), *shape[m:])
+    return rows.index_add(0, where, data.reshape(where.shape[0], *shape[m:])).reshape(shape)
 
 
 @op("_scatter_set_nd", aliases=("_npi_scatter_set_nd",), shape=_scatter_shape, dtype=free_inputs("indices"), grad=Grad.MISSING)

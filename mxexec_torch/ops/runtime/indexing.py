@@ -6,15 +6,29 @@ import torch
 
 from .leaf import leaf
 
-__all__ = ["check_range"]
+__all__ = ["check_coordinates", "check_range"]
+
+
+def _check(index: torch.Tensor, low: int, high: int, axis: int, size: int) -> None:
+    if index.numel():
+        smallest, largest = int(index.min()), int(index.max())
+        if smallest < low or largest >= high:
+            wrong = smallest if smallest < low else largest
+            raise IndexError(f"IndexError: index {wrong} is out of bounds for axis {axis} with size {size}")
 
 
 @leaf
-def check_range(index: torch.Tensor, size: int, what: str) -> torch.Tensor:
-    """The indices themselves. Errors: IndexError when one is outside [-size, size)."""
-    if index.is_meta or not index.numel():
-        return index.clone()
-    low, high = int(index.min()), int(index.max())
-    if low < 0 or high >= size:
-        raise IndexError(f"{what}: index {low if low < 0 else high} is out of bounds for axis of size {size}")
+def check_range(index: torch.Tensor, size: int, axis: int) -> torch.Tensor:
+    """The indices themselves. Errors: IndexError when one is outside [0, size)."""
+    if not index.is_meta:
+        _check(index, 0, size, axis, size)
+    return index.clone()
+
+
+@leaf
+def check_coordinates(index: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
+    """The coordinates in the columns, themselves. Errors: IndexError when one is outside [-size, size) of its axis."""
+    if not index.is_meta:
+        for axis, size in enumerate(sizes):
+            _check(index[axis], -size, size, axis, size)
     return index.clone()
