@@ -22,7 +22,7 @@ with gzip.open(ROOT / "tests" / "data" / "operators.json.gz", "rt") as stream:
     FACTS: dict[str, list[Any]] = {name: rest for name, *rest in json.load(stream)}
 
 
-@pytest.mark.parametrize("name", sorted(all_names()))
+@pytest.mark.parametrize("name", sorted(name for name in all_names() if not name.startswith("_backward")))  # their tables are not recorded
 def test_operator_equals_mxnets(name: str) -> None:
     """Argument names, order, type texts and defaults, and the functions' parameter lists."""
     operator = all_names()[name]
