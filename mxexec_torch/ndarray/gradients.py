@@ -133,7 +133,8 @@ def gradient_list(
         state.training = training
     results = []
     for variable, gradient in zip(variables, found, strict=True):
-        value = torch.zeros_like(variable._t) if gradient is None else gradient.data.to(variable._t.dtype)
+        zero = gradient is None or gradient._is_zerotensor()  # torch's lazy zeros cannot be read
+        value = torch.zeros_like(variable._t) if zero else gradient.data.to(variable._t.dtype, copy=True)  # may be a head gradient itself
         result = wrap(value, variable._ctx)
         if create_graph:
             result._rec = Record("_backward", {}, (*records, variable._rec))

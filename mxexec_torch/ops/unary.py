@@ -94,6 +94,6 @@ _row("radians", torch.deg2rad, "Degrees to radians.", _TRIG, aliases="_sparse_ra
 _row("sinh", torch.sinh, "The hyperbolic sine.", _TRIG, aliases="_sparse_sinh")
 _row("cosh", torch.cosh, "The hyperbolic cosine.", _TRIG, aliases="_sparse_cosh")
 _row("tanh", torch.tanh, "The hyperbolic tangent.", _TRIG, aliases="_sparse_tanh")
-_row("arcsinh", torch.arcsinh, "The inverse hyperbolic sine.", _TRIG, aliases="_sparse_arcsinh")
+_row("arcsinh", rt.arcsinh, "The inverse hyperbolic sine.", _TRIG, aliases="_sparse_arcsinh")
 _row("arccosh", torch.arccosh, "The inverse hyperbolic cosine.", _TRIG, aliases="_sparse_arccosh")
 _row("arctanh", torch.arctanh, "The inverse hyperbolic tangent.", _TRIG, aliases="_sparse_arctanh")

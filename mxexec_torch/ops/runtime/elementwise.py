@@ -13,7 +13,7 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
+    "arcsinh", "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
     "softsign", "straight_through_round", "straight_through_sign",
 ]  # fmt: skip
 
@@ -73,6 +73,39 @@ def _gamma(x: Tensor) -> Tensor:
     negative = (wide < 0) & (whole.remainder(2.0) == 1.0)
     value = torch.where(negative, -size, size).masked_fill((wide < 0) & (whole == wide), float("nan"))
     return torch.where(wide == 0, size.copysign(wide), value).to(x.dtype)
+
+
+class _Arcsinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.arcsinh()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+        (x,) = ctx.saved_tensors
+        return _ArcsinhGradient.apply(g, x)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _ArcsinhGradient(torch.autograd.Function):
+    """g / sqrt(x^2 + 1), whose derivative MXNet defines with the wrong sign (test_higher_order_grad.py expects it so)."""
+
+    @staticmethod
+    def forward(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
+        slope = (x.square() + 1.0).rsqrt()
+        ctx.save_for_backward(g, x, slope)
+        return g * slope
+
+    @staticmethod
+    def backward(ctx: Any, h: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        g, x, slope = ctx.saved_tensors
+        return h * slope, h * g * slope * slope.square() * x
+
+
+@leaf
+def arcsinh(x: Tensor) -> Tensor:
+    """The inverse hyperbolic sine."""
+    return _Arcsinh.apply(x) if _tracked(x) else x.arcsinh()  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Gamma(torch.autograd.Function):
