@@ -216,9 +216,9 @@ def _group_shape(a: Attrs, s: Shapes) -> None:
 
 
 def _per_channel(parameter: Tensor, channels: int) -> Tensor:
-    """One value a group, repeated for the channels of the group."""
+    """One value a group, repeated for the channels of the group; contiguous, as torch's kernel takes for granted."""
     groups = parameter.shape[0]
-    return parameter if groups == channels else parameter.unsqueeze(1).expand(groups, channels // groups).reshape(channels)
+    return (parameter if groups == channels else parameter.unsqueeze(1).expand(groups, channels // groups).reshape(channels)).contiguous()
 
 
 @op("GroupNorm", outputs=("output", "mean", "std"), visible=lambda a: 3 if a.output_mean_var else 1, shape=_group_shape)
@@ -259,5 +259,5 @@ def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, /, *, eps: Float = 
     if data.ndim < 3:
         raise MXNetError(f"InstanceNorm only supports input tensors of rank >= 3, got shape {list(data.shape)}")
     n, c = data.shape[:2]
-    out, mean, inverse = torch.native_group_norm(data.contiguous(), gamma, beta, n, c, data.numel() // max(1, n * c), c, eps)
+    out, mean, inverse = torch.native_group_norm(data.contiguous(), gamma.contiguous(), beta.contiguous(), n, c, data.numel() // max(1, n * c), c, eps)
     return out, mean.detach(), inverse.detach().pow(-2) - eps

@@ -135,7 +135,7 @@ def _pool(x: Tensor, kernel: Ints, stride: Ints, pad: Ints, kind: str, conventio
         out = _sum(x, kernel, stride, pad, over)
     else:
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-        out = lp_root(_sum(wide**p_value, kernel, stride, pad, over), p_value).to(x.dtype)
+        out = lp_root(_sum(wide.pow(p_value), kernel, stride, pad, over), p_value).to(x.dtype)
     return out.squeeze(2) if flat else out
 
 

@@ -35,7 +35,7 @@ def lrn(data: Tensor, /, *, alpha: Float = 9.99999975e-05, beta: Float = 0.75, k
     n, c, h, w = data.shape
     squares = F.pad(data.square().reshape(n, 1, c, h * w), (0, 0, nsize // 2, (nsize - 1) // 2))
     norm = F.avg_pool2d(squares, (nsize, 1), 1).reshape(n, c, h, w) * alpha + knorm
-    return data * norm ** (-beta), norm
+    return data * norm.pow(-beta), norm
 
 
 def _penalty_shape(a: Attrs, s: Shapes) -> None:
