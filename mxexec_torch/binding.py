@@ -20,6 +20,7 @@ from .lower.optimize import merge_equal
 from .lower.place import assign_contexts
 from .ndarray.core import NDArray, wrap
 from .ndarray.sparse_binding import SparseBinding, declared_stypes, output_stypes, zeros
+from .semantics import is_np_shape
 
 __all__ = ["bind", "reshape", "simple_bind"]
 
@@ -56,14 +57,18 @@ def bind(
     aux_arrays = _arrays("aux_states", [] if aux_states is None else aux_states, [n.name for n in graph.auxiliary], allow_missing=False)
     reqs = _requests_for_bind(grad_req, names)
     if not group2ctx:
-        _check_contexts([*arg_arrays, *(g for g in grad_arrays or [] if g is not None)], ctx)
+        _check_contexts("Input array", arg_arrays, ctx)
+        _check_contexts("Input gradient array", grad_arrays or [], ctx)
     for name, array, grad in zip(names, arg_arrays, grad_arrays or [], strict=False):
         if grad is not None and array is not None and array.dtype != grad.dtype:
             raise MXNetError(f"Gradient array of argument {name!r} has dtype {_dtype_name(grad)}, the argument has {_dtype_name(array)}")
     arrays: list[Any] = [*arg_arrays, *aux_arrays]
     grads: list[Any] = [*(grad_arrays or [None] * len(names)), *([None] * len(aux_arrays))]
     _check_gradient_shapes(names, arg_arrays, grads)
-    return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(aux_arrays)], no_grads=grad_arrays is None)
+    executor = _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(aux_arrays)], no_grads=grad_arrays is None)
+    executor.arg_arrays = args if isinstance(args, list) else arg_arrays  # the caller's own list, as in MXNet
+    executor.aux_arrays = aux_states if isinstance(aux_states, list) else aux_arrays
+    return executor
 
 
 def simple_bind(
@@ -136,7 +141,8 @@ def _make(
     sparse = SparseBinding.of(arrays, grads)
     tensors, grad_tensors = (arrays, grads) if sparse is None else (sparse.arrays, sparse.grads)
     if shapes is None:
-        shapes = infer_shapes(graph.nodes, {id(v): tuple(a.shape) for v, a in zip(variables, arrays, strict=True)})
+        shapes = infer_shapes(graph.nodes, {id(v): _known_shape(a) for v, a in zip(variables, arrays, strict=True)})
+        _check_complete(graph, shapes)
     if dtypes is None:
         dtypes = infer_dtypes(graph.nodes, {id(v): a._t.dtype for v, a in zip(variables, tensors, strict=True)})
     contexts = assign_contexts(graph.nodes, ctx, group2ctx)
@@ -217,11 +223,11 @@ def _requests_for_simple_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
     return requests
 
 
-def _check_contexts(arrays: Sequence[Any], ctx: Context) -> None:
+def _check_contexts(what: str, arrays: Sequence[Any], ctx: Context) -> None:
     for array in arrays:
-        if array.context != ctx:
+        if array is not None and array.context != ctx:
             raise MXNetError(
-                f"Input array is in {array.context} while binding with ctx={ctx}. All arguments must be in global context ({ctx}) unless "
+                f"{what} is in {array.context} while binding with ctx={ctx}. All arguments must be in global context ({ctx}) unless "
                 "group2ctx is specified for cross-device graph."
             )
 
@@ -236,21 +242,12 @@ def _dtype_name(array: Any) -> str:
     return str(array._t.dtype).removeprefix("torch.")
 
 
-# -- inference for simple_bind and reshape ----------------------------------------------------------------------------------
-def _given_shapes(graph: _Graph, given: Mapping[str, Any], declared: bool = True) -> dict[int, Any]:
-    """Shapes by id(variable) from keyword tuples (anything else is silently dropped, as in MXNet) and from the variables' attributes."""
-    shapes: dict[int, Any] = {}
-    for node in graph.variables:
-        value = given.get(node.name)
-        if isinstance(value, tuple):
-            shapes[id(node)] = tuple(-1 if d in (0, -1) else int(d) for d in value) or None
-        else:
-            shapes[id(node)] = declared_shape(node)
-    return shapes
+def _known_shape(array: Any) -> tuple[int, ...]:
+    """A bound array's shape; without NumPy shape semantics a dimension of 0 means unknown."""
+    return tuple(array.shape) if is_np_shape() else tuple(d or -1 for d in array.shape)
 
 
-def _simple_shapes(graph: _Graph, given: Mapping[str, Any]) -> Inferred:
-    shapes = infer_shapes(graph.nodes, _given_shapes(graph, given))
+def _check_complete(graph: _Graph, shapes: Inferred) -> None:
     open_ones = [(n.name, shapes[id(n)][0]) for n in graph.variables if not complete(shapes[id(n)][0])]
     if open_ones:
         listed = "".join(f"{name}: {show(shape)}, " for name, shape in open_ones)
@@ -258,6 +255,25 @@ def _simple_shapes(graph: _Graph, given: Mapping[str, Any]) -> Inferred:
             "InferShape pass cannot decide shapes for the following arguments (-1 means unknown dimensions). "
             f"Please consider providing them as inputs:\n{listed}\n"
         )
+
+
+# -- inference for simple_bind and reshape ----------------------------------------------------------------------------------
+def _given_shapes(graph: _Graph, given: Mapping[str, Any], declared: bool = True) -> dict[int, Any]:
+    """Shapes by id(variable) from keyword tuples (anything else is silently dropped, as in MXNet) and from the variables' attributes."""
+    shapes: dict[int, Any] = {}
+    for node in graph.variables:
+        value = given.get(node.name)
+        if isinstance(value, tuple):
+            open_size = (-1,) if is_np_shape() else (0, -1)
+            shapes[id(node)] = tuple(-1 if d in open_size else int(d) for d in value) if value or is_np_shape() else None
+        else:
+            shapes[id(node)] = declared_shape(node)
+    return shapes
+
+
+def _simple_shapes(graph: _Graph, given: Mapping[str, Any]) -> Inferred:
+    shapes = infer_shapes(graph.nodes, _given_shapes(graph, given))
+    _check_complete(graph, shapes)
     return shapes
 
 

@@ -159,12 +159,12 @@ class Executor:
             expected = self.handle.outputs[i]
             if expected is not None and tuple(expected.shape) != grad.shape:
                 raise MXNetError(
-                    f"operands shape mismatch: the gradient of output {i} has shape {list(grad.shape)}, the output {list(expected.shape)}"
+                    f"Check failed: operands shape mismatch: the gradient of output {i} has shape {list(grad.shape)}, the output {list(expected.shape)}"
                 )
             heads.append(grad._t)
         if self._sparse is not None:
             self._sparse.before_backward()
-        self.handle.backward(heads, self._monitored)
+        self.handle.backward(heads, bool(is_train), self._monitored)
         if self._sparse is not None:
             self._sparse.after_backward()
 

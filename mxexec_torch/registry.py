@@ -158,6 +158,9 @@ class OpDef:
     listed:     the attribute rows of that table where MXNet lists others than it reads (`_linspace`).
     specialize: (a, output shapes, output dtypes) -> the attributes the body gets in a bound graph, for operators whose outputs are decided
                 by their consumers (`_zeros` with unknown dimensions).
+    bind:       (node, [(shape, dtype) of each input], device) -> the attributes the body gets in one bound graph: made once per binding and shared
+                by its modes (Custom's operator object, the bodies of control flow). Shapes and dtypes may be None in interpreted graphs.
+    auxiliary:  a -> names of the variadic inputs that are auxiliary states (Custom).
     table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first or leaves some out.
     input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
     """
@@ -195,6 +198,8 @@ class OpDef:
     limits: tuple[str, ...] = ()
     listed: Sequence[tuple[str, str]] | None = None
     specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None
+    bind: Callable[[Any, Sequence[tuple[Any, Any]], torch.device], Attrs] | None = None
+    auxiliary: Callable[[Attrs], Sequence[str]] | None = None
     source: str = ""
     init: Mapping[str, str] = field(default_factory=dict)
     table: tuple[str, ...] | None = None
@@ -221,12 +226,19 @@ class OpDef:
                 if self.check:
                     self.check(self._default_attrs)
             return self._default_attrs
+        try:
+            return self._read(given)
+        except MXNetError as error:
+            shown = "".join(f', {k}="{v}"' for k, v in given.items())
+            raise MXNetError(f'{error}, in operator {self.name}(name=""{shown})') from None
+
+    def _read(self, given: Mapping[str, Any]) -> Attrs:
         attrs = Attrs()
         for name, spec in self.attrs.items():
             if name in given:
-                attrs[name] = spec.type.read(given[name], name, self.name, spec.bounds)
+                attrs[name] = spec.type.read(given[name], name, spec.bounds)
             elif spec.default is REQUIRED:
-                raise MXNetError(f"Required parameter {name} of {spec.type.short} is not presented, in operator {self.name}(name=\"\")")
+                raise MXNetError(f"Required parameter {name} of {spec.type.short} is not presented")
             else:
                 attrs[name] = spec.default
         for name in given:
@@ -241,7 +253,7 @@ class OpDef:
     def unknown_attribute(self, name: str) -> MXNetError:
         """The error for an attribute that the operator does not have."""
         rows = "\n".join(f"{s.name} : {s.table_text}" for s in self.attrs.values())
-        return MXNetError(f"Cannot find argument '{name}', Possible Arguments:\n----------------\n{rows}\n, in operator {self.name}(name=\"\")")
+        return MXNetError(f"Cannot find argument '{name}', Possible Arguments:\n----------------\n{rows}\n")
 
     # -- inputs and outputs of a node ---------------------------------------------------------------------------------------
     def node_inputs(self, a: Attrs, variadic_count: int | None = None) -> list[InputSpec]:
@@ -251,7 +263,8 @@ class OpDef:
             if spec.variadic:
                 n = self.count(a) if self.count else a[self.key_var_num_args] if self.key_var_num_args else variadic_count or 0
                 names = self.variadic_names(a, n) if self.variadic_names else [f"arg{i}" for i in range(n)]
-                result.extend(InputSpec(name, self._variadic_kind(spec, name)) for name in names)
+                states = self.auxiliary(a) if self.auxiliary else ()
+                result.extend(InputSpec(name, "aux" if name in states else self._variadic_kind(spec, name)) for name in names)
             elif spec.name not in self.present or self.present[spec.name](a):
                 result.append(spec)
         return result

@@ -63,7 +63,7 @@ class ValueType:
     show_default: Callable[[Any], str]
     accepts_none: bool = False
 
-    def read(self, value: Any, attribute: str, operator: str, bounds: Range | None = None) -> Any:
+    def read(self, value: Any, attribute: str, bounds: Range | None = None) -> Any:
         """The plain value of `value` (text or Python object).
 
         Errors: MXNetError in MXNet's wording when the value is not of this type or out of bounds.
@@ -76,13 +76,13 @@ class ValueType:
         except (_Unreadable, ValueError, OverflowError) as error:
             detail = str(error)
             if isinstance(error, _Unreadable) and detail:
-                raise MXNetError(f"{detail}, in operator {operator}") from None
-            raise MXNetError(f"Invalid Parameter format for {attribute} expect {self.short} but value='{value}', in operator {operator}") from None
+                raise MXNetError(detail) from None
+            raise MXNetError(f"Invalid Parameter format for {attribute} expect {self.short} but value='{value}'") from None
         if bounds is not None and result is not None:
-            self._check(result, attribute, operator, bounds)
+            self._check(result, attribute, bounds)
         return result
 
-    def _check(self, value: Any, attribute: str, operator: str, bounds: Range) -> None:
+    def _check(self, value: Any, attribute: str, bounds: Range) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             low_ok = bounds.low is None or number >= bounds.low
             high_ok = bounds.high is None or number <= bounds.high

@@ -23,7 +23,7 @@ def declared_shape(node: Node) -> Shape | None:
     text = node.attrs.get("__shape__")
     if text is None:
         return None
-    shape = _SHAPE.read(text, "__shape__", node.name)
+    shape = _SHAPE.read(text, "__shape__")
     if shape is None or (not shape and not is_np_shape()):
         return None
     return tuple(-1 if d < 0 or (d == 0 and not is_np_shape()) else d for d in shape)

@@ -19,8 +19,9 @@ import torch
 from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..infer.solver import infer_dtypes, infer_shapes
+from ..ops.runtime.mode import backward_mode
 from ..registry import Grad
-from .program import Program, build_program
+from .program import Program, build_program, explain
 
 __all__ = ["BoundGraph"]
 
@@ -58,19 +59,22 @@ class BoundGraph:
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
+        self._bindings: dict[int, Any] = {}
         self._shadow: Program | None = None
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
         self._output_versions: list[int] = []
         self._last_train = False
         self._rng: Any = None
         self._updating = self._nodes_updated_by_backward()
+        self._untouched = self._never_written()
+        self._refused = self._refused_gradients()
 
     # -- programs ---------------------------------------------------------------------------------------------------------
     def program(self, train: bool) -> Program:
         """The lowered graph of a mode, made when first used."""
         found = self._programs.get(train)
         if found is None:
-            found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train)
+            found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings)
             self._programs[train] = found
         return found
 
@@ -84,13 +88,14 @@ class BoundGraph:
         self.version += 1
         if program.random:
             self._rng = _rng_state(self.devices)
-        if train and self._wanted:
-            with torch.enable_grad():
-                results = run(*self._leaves)
+        differentiable = bool(train and self._wanted)
+        with torch.set_grad_enabled(differentiable):
+            try:
+                results = run(*(self._leaves if differentiable else self._plain))
+            except (RuntimeError, IndexError, ValueError) as error:
+                raise explain(program, self._plain, error) from error
+        if differentiable:
             self._results = results
-        else:
-            with torch.no_grad():
-                results = run(*self._plain)
         with torch.no_grad():
             for variable, index in program.writes:
                 self.tensors[variable].copy_(results[index])
@@ -115,21 +120,25 @@ class BoundGraph:
         node = self.heads[index].node
         return node.op is None or node.op.needs_head_grad(node.params)
 
-    def backward(self, head_grads: Sequence[torch.Tensor | None], observe: Any = None) -> None:
+    def backward(self, head_grads: Sequence[torch.Tensor | None], train: bool = True, observe: Any = None) -> None:
         """Fills the gradient buffers from the last forward pass (or from the current arrays when there was none).
 
-        head_grads: one per output or fewer. Errors: MXNetError when an output that needs a head gradient has none.
+        head_grads: one per output or fewer. train: False asks layers such as BatchNorm for their inference gradients.
+        Errors: MXNetError when an output that needs a head gradient has none, or when a gradient is wanted that MXNet refuses.
         """
         if not self._wanted and not self._integer:
             return
+        if self._refused:
+            raise MXNetError("\n".join(self._refused))
         given = [*head_grads, *([None] * (len(self.heads) - len(head_grads)))]
         for i, grad in enumerate(given):
             if grad is None and self.needs_head_grad(i):
                 raise MXNetError(_HEAD_GRAD_NEEDED)
-        if self._wanted:
-            self._backward_floating(given, observe)
-        if self._integer:
-            self._backward_integer(given)
+        with backward_mode(train):
+            if self._wanted:
+                self._backward_floating(given, observe)
+            if self._integer:
+                self._backward_integer(given)
 
     def _backward_floating(self, given: Sequence[torch.Tensor | None], observe: Any) -> None:
         results = self._results
@@ -168,7 +177,8 @@ class BoundGraph:
                 if grad is not None:
                     buffer.add_(grad.reshape(buffer.shape))
             elif grad is None:
-                buffer.zero_()
+                if i not in self._untouched:
+                    buffer.zero_()
             else:
                 targets.append(buffer)
                 sources.append(grad)
@@ -191,16 +201,49 @@ class BoundGraph:
         """Nodes that MXNet's backward pass visits: they depend on a wanted argument and a head depends on them differentiably."""
         if not self._wanted:
             return set()
-        wanted = {id(self.variables[i]) for i in self._wanted}
-        depends: set[int] = set()
-        for node in self.nodes:
-            if id(node) in wanted or any(id(e.node) in depends for e in node.inputs):
-                depends.add(id(node))
+        depends = self._dependents({id(self.variables[i]) for i in self._wanted})
         reached = {id(e.node) for e in self.heads}
         for node in reversed(self.nodes):
             if id(node) in reached and node.op is not None and node.op.grad is Grad.AUTO:
                 reached.update(id(e.node) for e in node.inputs)
         return depends & reached
+
+    def _refused_gradients(self) -> list[str]:
+        """Errors of operators that MXNet cannot differentiate with respect to an input that depends on a wanted argument."""
+        if not self._wanted and not self._integer:
+            return []
+        depends = self._dependents({id(self.variables[i]) for i in (*self._wanted, *self._integer)})
+        errors = []
+        for node in self.nodes:
+            refused = node.op.refused_grads if node.op is not None else ()
+            if node.op is not None and refused:
+                for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
+                    if spec.name in refused and id(entry.node) in depends:
+                        errors.append(
+                            f"Error in operator {node.name}: {node.op.name} layer doesn't support calculate {spec.name} gradient "
+                            f"(Cannot take gradient wrt {spec.name}): bind {entry.node.name!r} with grad_req 'null'"
+                        )
+        return errors
+
+    def _dependents(self, roots: set[int]) -> set[int]:
+        """ids of the nodes that depend on the roots, these included."""
+        depends = set(roots)
+        for node in self.nodes:
+            if any(id(e.node) in depends for e in node.inputs):
+                depends.add(id(node))
+        return depends
+
+    def _never_written(self) -> set[int]:
+        """Variables that only serve as inputs whose gradient MXNet never writes (labels of loss heads)."""
+        touched: set[int] = set()
+        listed: set[int] = set()
+        for node in self.nodes:
+            if node.op is None:
+                continue
+            skipped = node.op.untouched_grads
+            for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
+                (listed if spec.name in skipped else touched).add(id(entry.node))
+        return {self._position[key] for key in listed - touched if key in self._position}
 
     # -- integer arguments ------------------------------------------------------------------------------------------------
     def _backward_integer(self, given: Sequence[torch.Tensor | None]) -> None:

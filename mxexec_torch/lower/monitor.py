@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
 
+from ..data import data_text
 from ..graph import Node
 from .gradient_graph import GradEntry, GradientGraph, GradNode, build_gradient_graph
 from .program import Program
@@ -115,6 +117,8 @@ class Monitored:
             for k, entry in enumerate(node.inputs):
                 tensor = values.get((id(entry.node), entry.index), self._outputs.get((id(entry.node), entry.index)))
                 if tensor is not None:
+                    if isinstance(entry.node, Node) and entry.node.op is None:
+                        self._callback(entry.node.name, tensor)
                     self._callback(f"{node.name}_input{k}", tensor)
         for k in range(node.num_outputs):
             tensor = values.get((id(node), k))
@@ -141,4 +145,9 @@ class Monitored:
 def input_label(node: Node, position: int) -> str:
     """The name monitors give to an input: its own, or `input<k>` for operators that MXNet registers without input names."""
     assert node.op is not None
-    return node.input_specs()[position].name if node.op.lists_inputs else f"input{position}"
+    return f"input{position}" if node.op.name in _unnamed() else node.input_specs()[position].name
+
+
+@lru_cache(maxsize=1)
+def _unnamed() -> frozenset[str]:
+    return frozenset(line for line in data_text("unnamed_inputs.txt").splitlines() if not line.startswith("#"))

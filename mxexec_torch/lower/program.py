@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from torch import fx
 
-from ..errors import MXNetError, UnsupportedError
+from ..errors import MXNetError, UnsupportedError, translated
 from ..graph import Entry, Node, topological
-from ..registry import Grad, Out
+from ..registry import Out
 from .trace import LoweredNode, lower_node
 
-__all__ = ["BackwardWrite", "Program", "build_program"]
+__all__ = ["BackwardWrite", "Program", "build_program", "explain"]
 
 
 @dataclass
@@ -59,24 +59,26 @@ class Program:
 
 def build_program(
     heads: Sequence[Entry], variables: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
-    devices: Mapping[int, torch.device], train: bool,
+    devices: Mapping[int, torch.device], train: bool, bindings: dict[int, Any] | None = None,
 ) -> Program:  # fmt: skip
     """Lowers a graph.
 
     shapes, dtypes: id(node) -> one value per output (from infer); devices: id(node) -> where it runs.
+    bindings: id(node) -> what `OpDef.bind` made for this binding of the graph (shared by its modes); filled here.
     Errors: one UnsupportedError naming every node that cannot be lowered; MXNetError for shapes a body refuses.
     """
     nodes = topological(heads)
     if any(n.op is not None and n.op.eager_only for n in nodes) or any(None in shapes[id(n)] for n in nodes):
-        params = {id(n): node_params(n, shapes, dtypes) for n in nodes if n.op is not None}
+        params = {id(n): node_params(n, shapes, dtypes, devices, bindings) for n in nodes if n.op is not None}
         return _interpreted(list(heads), list(variables), nodes, params, devices, train)
-    lowered = _lower_nodes(nodes, shapes, dtypes, devices, train)
+    lowered = _lower_nodes(nodes, shapes, dtypes, devices, train, bindings)
     return _flatten(list(heads), list(variables), nodes, lowered, devices, train)
 
 
 def _lower_nodes(
-    nodes: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]], devices: Mapping[int, torch.device], train: bool
-) -> dict[int, LoweredNode]:
+    nodes: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]], devices: Mapping[int, torch.device], train: bool,
+    bindings: dict[int, Any] | None = None,
+) -> dict[int, LoweredNode]:  # fmt: skip
     lowered: dict[int, LoweredNode] = {}
     unsupported: list[str] = []
     for node in nodes:
@@ -85,7 +87,8 @@ def _lower_nodes(
         input_shapes = [shapes[id(e.node)][e.index] for e in node.inputs]
         input_dtypes = [dtypes[id(e.node)][e.index] for e in node.inputs]
         try:
-            lowered[id(node)] = lower_node(node.op, node_params(node, shapes, dtypes), input_shapes, input_dtypes, train, devices[id(node)], node.name)
+            params = node_params(node, shapes, dtypes, devices, bindings)
+            lowered[id(node)] = lower_node(node.op, params, input_shapes, input_dtypes, train, devices[id(node)], node.name)
         except UnsupportedError as error:
             given = ", ".join("[" + ",".join(map(str, s)) + "]" for s in input_shapes)
             unsupported.append(f"  {node.op.name}, node {node.name!r}, inputs {given}: {error}")
@@ -94,9 +97,17 @@ def _lower_nodes(
     return lowered
 
 
-def node_params(node: Node, shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]]) -> Any:
+def node_params(
+    node: Node, shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]], devices: Mapping[int, torch.device], bindings: dict[int, Any] | None
+) -> Any:
     """The attributes a body gets; control-flow operators also find their subgraphs there, `_zeros` the shape that inference decided."""
     assert node.op is not None
+    if node.op.bind is not None:
+        bindings = {} if bindings is None else bindings
+        if id(node) not in bindings:
+            inputs = [(shapes[id(e.node)][e.index], dtypes[id(e.node)][e.index]) for e in node.inputs]
+            bindings[id(node)] = node.op.bind(node, inputs, devices[id(node)])
+        return bindings[id(node)]
     if node.op.specialize is None or None in shapes[id(node)]:
         return node.params
     return node.op.specialize(node.params, shapes[id(node)], dtypes[id(node)])
@@ -308,9 +319,22 @@ def _run_body(node: Node, params: Any, inputs: Sequence[torch.Tensor], train: bo
         raise MXNetError(f"Error in operator {node.name}: {error}") from None
     except (RuntimeError, IndexError, ValueError) as error:
         given = ", ".join("[" + ",".join(map(str, t.shape)) + "]" for t in inputs)
-        raise MXNetError(f"Error in operator {node.name}: {node.op.name} does not accept inputs of shapes {given}: {error}") from error
+        raise translated(error, f"Error in operator {node.name}: {node.op.name} does not accept inputs of shapes {given}: {error}") from error
 
 
-def differentiable(node: Node) -> bool:
-    """Whether gradients pass through this node."""
-    return node.op is not None and node.op.grad is Grad.AUTO
+def explain(program: Program, tensors: Sequence[torch.Tensor], error: Exception) -> MXNetError:
+    """The MXNetError for an exception raised while a program ran: runs the bodies one by one to name the node."""
+    if isinstance(error, MXNetError):
+        return error
+    values: dict[int, Sequence[torch.Tensor]] = {id(v): (t,) for v, t in zip(program.variables, tensors, strict=True)}
+    with torch.no_grad():
+        for node in program.nodes:
+            if node.op is None:
+                continue
+            device = program.devices[id(node)]
+            inputs = [values[id(e.node)][e.index].to(device) for e in node.inputs]
+            try:
+                values[id(node)] = _run_body(node, node.params, inputs, program.train, device).outputs
+            except MXNetError as found:
+                return found
+    return MXNetError(f"{type(error).__name__} while running the graph: {error}")

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import MXNetError, UnsupportedError
 from ..ops.runtime.leaf import recording
-from ..registry import Attrs, OpDef
+from ..registry import Attrs, Grad, OpDef
 from ..semantics import is_np_shape
 
 __all__ = ["LoweredNode", "Signature", "lower_node"]
@@ -71,7 +71,8 @@ def lower_node(
     key = (op.name, attrs.key, tuple(shapes), tuple(dtypes), train, device, is_np_shape())
     try:
         with _LOCK:
-            return _trace(Signature(op, attrs, key))
+            # what is made for one binding (OpDef.bind) must not be kept alive by the cache
+            return (_trace if op.bind is None else _trace.__wrapped__)(Signature(op, attrs, key))
     except UnsupportedError:
         raise
     except MXNetError as error:
@@ -89,6 +90,8 @@ def _trace(signature: Signature) -> LoweredNode:
     names = [spec.name for spec in op.node_inputs(attrs, len(shapes))]
     tensors = [recorder.placeholder(n, torch.empty(s, dtype=d, device=_META)) for n, s, d in zip(names, shapes, dtypes, strict=True)]
     with torch.no_grad(), recorder, recording(recorder):
+        if op.grad is Grad.ZERO:  # whatever torch's gradient of the body would be
+            tensors = [t.detach() for t in tensors]
         out = op.run(attrs, tensors, train, _META)
     flat = [*out.outputs, *out.writes.values(), *out.saved]
     results = [recorder.node_of(t) for t in flat]

@@ -45,7 +45,7 @@ def _softmax_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(f"Shape inconsistent for label: expecting {show(allowed[0])} or {show(allowed[1])}, got {show(label)}")
 
 
-@op("SoftmaxOutput", aliases=("Softmax",), shape=_softmax_shape, head_grad=False)
+@op("SoftmaxOutput", aliases=("Softmax",), shape=_softmax_shape, head_grad=False, untouched_grads=("label",))
 def softmax_output_op(
     data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0, ignore_label: Float = -1.0, multi_output: Bool = False, use_ignore: Bool = False,
     preserve_shape: Bool = False, normalization: Normalization = "null", out_grad: Bool = False,
@@ -82,7 +82,7 @@ def _regression(data: Tensor, label: Tensor, kind: str, grad_scale: float) -> Te
     return regression_output(data, label, kind, grad_scale)
 
 
-@op("LinearRegressionOutput", aliases=("_sparse_LinearRegressionOutput",), shape=_regression_shape, head_grad=False)
+@op("LinearRegressionOutput", aliases=("_sparse_LinearRegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
 def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient (data - label) * grad_scale / (outputs per sample).
 
@@ -91,7 +91,7 @@ def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Floa
     return _regression(data, label, "linear", grad_scale)
 
 
-@op("LogisticRegressionOutput", aliases=("_sparse_LogisticRegressionOutput",), shape=_regression_shape, head_grad=False)
+@op("LogisticRegressionOutput", aliases=("_sparse_LogisticRegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
 def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Sigmoid; gradient (sigmoid(data) - label) * grad_scale / (outputs per sample).
 
@@ -100,7 +100,7 @@ def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Fl
     return _regression(data, label, "logistic", grad_scale)
 
 
-@op("MAERegressionOutput", aliases=("_sparse_MAERegressionOutput",), shape=_regression_shape, head_grad=False)
+@op("MAERegressionOutput", aliases=("_sparse_MAERegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
 def mae_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient sign(data - label) * grad_scale / (outputs per sample), where the sign of zero is -1.
 
@@ -125,7 +125,7 @@ def _svm_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(data)
 
 
-@op("SVMOutput", shape=_svm_shape, head_grad=False)
+@op("SVMOutput", shape=_svm_shape, head_grad=False, untouched_grads=("label",))
 def svm_output_op(
     data: Tensor, label: Tensor, /, *, margin: Float = 1.0, regularization_coefficient: Float = 1.0, use_linear: Bool = False
 ) -> Tensor:

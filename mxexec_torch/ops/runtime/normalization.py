@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from .leaf import leaf
+from .mode import backward_is_training
 
 __all__ = ["inference_batch_norm"]
 
@@ -14,20 +15,24 @@ Tensor = torch.Tensor
 
 
 class _InferenceBatchNorm(torch.autograd.Function):
-    """Backward after a test-mode forward runs MXNet's training formula on the statistics that forward used (src/operator/nn/batch_norm.cc)."""
+    """Backward after a test-mode forward: by default MXNet's training formula on the statistics that forward used, with
+    backward(is_train=False) the derivative of what forward computed (src/operator/nn/batch_norm.cc)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Tensor, var: Tensor, eps: float) -> Tensor:
-        ctx.save_for_backward(x, gamma, mean, (var + eps).rsqrt())
+        ctx.save_for_backward(x, gamma, mean, var)
         ctx.eps = eps
         return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        x, gamma, mean, inverse = ctx.saved_tensors
+        x, gamma, mean, var = ctx.saved_tensors
         wanted = [ctx.needs_input_grad[0], gamma is not None and ctx.needs_input_grad[1], ctx.needs_input_grad[2]]
         back = torch.ops.aten.native_batch_norm_backward
-        dx, dgamma, dbeta = back(grads[0], x, gamma, None, None, mean, inverse, True, ctx.eps, wanted)
+        if backward_is_training():
+            dx, dgamma, dbeta = back(grads[0], x, gamma, None, None, mean, (var + ctx.eps).rsqrt(), True, ctx.eps, wanted)
+        else:
+            dx, dgamma, dbeta = back(grads[0], x, gamma, mean, var, None, None, False, ctx.eps, wanted)
         return dx, dgamma, dbeta, None, None, None
 
 
