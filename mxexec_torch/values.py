@@ -87,7 +87,7 @@ class ValueType:
             low_ok = bounds.low is None or number >= bounds.low
             high_ok = bounds.high is None or number <= bounds.high
             if not (low_ok and high_ok):
-                raise MXNetError(f"value {number:g} for Parameter {attribute} {bounds.broken}, in operator {operator}")
+                raise MXNetError(f"value {number:g} for Parameter {attribute} {bounds.broken}")
 
 
 def _parse_int(text: str) -> int:
