@@ -19,7 +19,7 @@ from .lower.bound import BoundGraph
 from .lower.optimize import merge_equal
 from .lower.place import assign_contexts
 from .ndarray.core import NDArray, wrap
-from .ndarray.sparse_binding import SparseBinding, declared_stypes, output_stypes, zeros
+from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, zeros
 from .semantics import is_np_shape
 
 __all__ = ["bind", "reshape", "simple_bind"]
@@ -154,7 +154,7 @@ def _make(
     executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
     executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]
     executor._sparse = sparse
-    executor._output_stypes = output_stypes(graph.heads, graph.nodes, variables, arrays)
+    executor._sparse_outputs = SparseOutputs.of(graph.heads, graph.nodes, variables, arrays)
     count = len(graph.arguments)
     executor.arg_arrays, executor.aux_arrays = arrays[:count], arrays[count:]
     executor.grad_arrays = None if no_grads else grads[:count]

@@ -18,7 +18,7 @@ from .lower.bound import BoundGraph
 from .lower.debug import executor_debug_str
 from .lower.monitor import Monitored
 from .ndarray.core import NDArray, wrap
-from .ndarray.sparse_binding import SparseBinding, sparse_output
+from .ndarray.sparse_binding import SparseBinding, SparseOutputs
 
 __all__ = ["Executor"]
 
@@ -50,7 +50,7 @@ class Executor:
         self._grad_req = copy.deepcopy(grad_req)
         self._group2ctx = copy.deepcopy(group2ctx)
         self._output_contexts: list[Context] = []
-        self._output_stypes: list[str] | None = None  # None: all dense
+        self._sparse_outputs: SparseOutputs | None = None  # None: all dense
         self._sparse: SparseBinding | None = None  # keeps sparse arguments and their dense forms in step (set by binding)
         self._outputs: list[NDArray] | None = None
 
@@ -68,8 +68,8 @@ class Executor:
 
     def _get_outputs(self) -> list[NDArray]:
         tensors = [torch.empty(0) if t is None else t for t in self.handle.outputs]  # None: shape decided by the first forward
-        if self._output_stypes is not None:
-            return [sparse_output(s, t, c) for s, t, c in zip(self._output_stypes, tensors, self._output_contexts, strict=True)]
+        if self._sparse_outputs is not None:
+            return self._sparse_outputs.make(tensors, self._output_contexts)
         return [wrap(t, c) for t, c in zip(tensors, self._output_contexts, strict=True)]
 
     @staticmethod

@@ -94,6 +94,12 @@ def _only(kind: str, operator: str, result: Rule) -> Rule:
     return rule
 
 
+def _batch_norm(a: Attrs, s: Sequence[str]) -> str:
+    if a.fix_gamma and set(s) != {D}:
+        raise MXNetError("BatchNorm with fix_gamma=True is not supported for sparse arrays: pass fix_gamma=False, or dense arrays")
+    return D
+
+
 def _square_sum(a: Attrs, s: Sequence[str]) -> str:
     return R if a.axis in ((1,), 1) and a.keepdims else D
 
@@ -125,6 +131,7 @@ _RULES: dict[str, Rule] = {
     "_square_sum": _only(R, "_square_sum", _square_sum),
     "_contrib_getnnz": _only(C, "getnnz", lambda a, s: D),
     "_contrib_quadratic": lambda a, s: C if s[0] == C and a.c == 0 else D,
+    "BatchNorm": _batch_norm,
     "_random_normal_like": lambda a, s: s[0] if s[0] == R else D,
     "_random_uniform_like": lambda a, s: s[0] if s[0] == R else D,
 }

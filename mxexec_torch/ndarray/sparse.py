@@ -108,9 +108,10 @@ class BaseSparseNDArray(NDArray):
         if self._ag is not None and self._ag.is_leaf:
             self._ag.data.copy_(self._dense())
 
-    def _assign_dense(self, tensor: torch.Tensor, add: bool = False) -> None:
-        """Stores a dense result or gradient, added to what is there if `add`."""
+    def _assign_dense(self, tensor: torch.Tensor, add: bool = False) -> Any:
+        """Stores a dense result or gradient, added to what is there if `add`; returns the array."""
         self._store(self._dense() + tensor.detach().to(self._values.device, self._values.dtype) if add else tensor)
+        return self
 
     # -- description --------------------------------------------------------------------------------------------------------
     @property
@@ -200,7 +201,7 @@ class BaseSparseNDArray(NDArray):
         return self._with(self._values)
 
     def _full(self, value: Any) -> Any:
-        self._write_guard()
+        self._write_guard(None)
         self._store(torch.full(self._shape, value, dtype=self._values.dtype, device=self._values.device))
         return self
 
@@ -233,7 +234,7 @@ class BaseSparseNDArray(NDArray):
             return False
         if other.stype not in ("default", self.stype):
             raise TypeError(f"copyto does not support destination NDArray stype {other.stype}")
-        other._write_guard()
+        other._write_guard(None)
         if isinstance(other, BaseSparseNDArray):
             other._store(self)
         else:

@@ -9,13 +9,15 @@ import torch
 
 from ..context import Context
 from ..errors import MXNetError
-from ..graph import Entry, Node
-from ..infer.storage import can_be_sparse, forward_stypes, gradient_stypes
+from ..graph import Entry, Node, topological
+from ..infer.storage import can_be_sparse, forward_stypes, gradient_stypes, has_rule
 from ..infer.variables import declared_stype
 from .core import NDArray, wrap
+from .invoke import Plan, run
 from .sparse import SPARSE_CLASSES, to_storage
+from .tape import state
 
-__all__ = ["SparseBinding", "declared_stypes", "output_stypes", "sparse_output", "zeros"]
+__all__ = ["SparseBinding", "SparseOutputs", "declared_stypes", "zeros"]
 
 
 class SparseBinding:
@@ -57,16 +59,59 @@ def _dense(array: Any) -> Any:
     return array if array.stype == "default" else wrap(array._t, array.context)
 
 
-def output_stypes(heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], arrays: Sequence[Any]) -> list[str] | None:
-    """Storage types of the outputs for the arrays bound; None when all are dense.
+class SparseOutputs:
+    """Gives out the outputs of an executor in their storage types.
 
-    Errors: MXNetError for a combination of storage types that an operator refuses.
+    Where only operators on stored elements lie between the arguments and a sparse output, they run once more, on the sparse arrays themselves:
+    which elements a result stores cannot be read off its dense form. Other outputs are taken apart: their zeros are not stored.
     """
-    if all(a.stype == "default" for a in arrays) and not can_be_sparse(nodes):
-        return None
-    known = forward_stypes(nodes, {id(v): a.stype for v, a in zip(variables, arrays, strict=True)})
-    stypes = [known[id(head.node)][head.index] for head in heads]
-    return stypes if any(s != "default" for s in stypes) else None
+
+    def __init__(self, heads: Sequence[Entry], variables: Sequence[Node], arrays: Sequence[Any], stypes: Sequence[str]) -> None:
+        self._heads, self._stypes = heads, stypes
+        self._arrays = {id(v): a for v, a in zip(variables, arrays, strict=True)}
+        self._plans: dict[int, Plan] = {}
+        self._below: list[list[Node] | None] = [None if s == "default" else self._exact(head) for head, s in zip(heads, stypes, strict=True)]
+
+    @classmethod
+    def of(cls, heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], arrays: Sequence[Any]) -> SparseOutputs | None:
+        """None when all outputs are dense. Errors: MXNetError for a combination of storage types that an operator refuses."""
+        if all(a.stype == "default" for a in arrays) and not can_be_sparse(nodes):
+            return None
+        known = forward_stypes(nodes, {id(v): a.stype for v, a in zip(variables, arrays, strict=True)})
+        stypes = [known[id(head.node)][head.index] for head in heads]
+        return cls(heads, variables, arrays, stypes) if any(s != "default" for s in stypes) else None
+
+    def _exact(self, head: Entry) -> list[Node] | None:
+        nodes = topological([head])
+        if not all(n.op is None or has_rule(n.op) for n in nodes):
+            return None
+        for node in nodes:
+            if node.op is not None:
+                given = {k: v for k, v in node.attrs.items() if k in node.op.attrs}
+                self._plans[id(node)] = Plan(node.op, given, len(node.inputs))
+        return nodes
+
+    def make(self, tensors: Sequence[torch.Tensor], contexts: Sequence[Context]) -> list[NDArray]:
+        """The outputs for the dense results of a forward pass."""
+        results = []
+        for head, stype, below, tensor, ctx in zip(self._heads, self._stypes, self._below, tensors, contexts, strict=True):
+            dense = wrap(tensor, ctx)
+            results.append(to_storage(dense, stype) if below is None else to_storage(self._evaluate(below, head), stype))
+        return results
+
+    def _evaluate(self, nodes: Sequence[Node], head: Entry) -> NDArray:
+        values: dict[int, list[NDArray]] = {}
+        recording, state.recording = state.recording, False
+        try:
+            for node in nodes:
+                if node.op is None:
+                    values[id(node)] = [self._arrays[id(node)]]
+                else:
+                    result = run(self._plans[id(node)], [values[id(e.node)][e.index] for e in node.inputs])
+                    values[id(node)] = result if isinstance(result, list) else [result]
+        finally:
+            state.recording = recording
+        return values[id(head.node)][head.index]
 
 
 def declared_stypes(
@@ -93,8 +138,3 @@ def zeros(stype: str, shape: tuple[int, ...], ctx: Context, dtype: torch.dtype) 
     if stype == "csr" and len(shape) != 2:
         raise MXNetError(f"csr storage is for matrices, got shape {shape}")
     return SPARSE_CLASSES[stype]._zeros(shape, ctx, dtype)  # type: ignore[no-any-return]
-
-
-def sparse_output(stype: str, tensor: torch.Tensor, ctx: Context) -> NDArray:
-    """An output of the given storage type with a dense tensor's values."""
-    return to_storage(wrap(tensor, ctx), stype)

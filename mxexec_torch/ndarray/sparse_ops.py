@@ -276,7 +276,7 @@ def _broadcast(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
 @_handles("_scatter_elemwise_div")
 def _scatter_div(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     lhs, rhs = inputs
-    if not isinstance(lhs, RowSparseNDArray) or rhs.stype == "csr" or rhs.shape != lhs.shape:
+    if not isinstance(lhs, RowSparseNDArray) or rhs.shape != lhs.shape:
         return None
     at = _lookup(rhs, lhs._indices) if isinstance(rhs, RowSparseNDArray) else rhs._t[lhs._indices]
     return lhs._with(_apply(plan, [lhs._values, at], lhs._ctx))

@@ -10,7 +10,7 @@ from ..dtypes import torch_dtype
 from ..errors import MXNetError
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Tensor, op
-from ..values import Bool, Int, OneOf, Range
+from ..values import Bool, IgnoredBool, Int, OneOf, Range
 
 __all__: list[str] = []
 
@@ -55,13 +55,21 @@ def embedding(data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: S
     return _lookup(data, weight, input_dim, output_dim)
 
 
-@op("_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",), refused_grads=("data",))
+_LISTED = (  # the table lists Embedding's attributes, but the operator reads others
+    ("input_dim", "int, required"), ("output_dim", "int, required"),
+    ("dtype", "{'bfloat16', 'float16', 'float32', 'float64', 'int32', 'int64', 'int8', 'uint8'},optional, default='float32'"),
+    ("sparse_grad", "boolean, optional, default=0"),
+)  # fmt: skip
+
+
+@op(
+    "_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",), refused_grads=("data",), listed=_LISTED,
+)  # fmt: skip
 def sparse_embedding(
-    data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", sparse_grad: Bool = False
+    data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", deterministic: IgnoredBool = False
 ) -> Tensor:
-    """Embedding whose weight gradient MXNet stores as row_sparse.
+    """Embedding whose weight gradient is row_sparse.
 
     data (*n) of any type, weight (input_dim, output_dim) -> (*n, output_dim). Source: src/operator/tensor/indexing_op.cc
-    Deviations: the gradient is dense.
     """
     return _lookup(data, weight, input_dim, output_dim)
