@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import attribute, autograd, base, context, dlpack, engine, executor, executor_manager, model, monitor, name, ndarray, random, symbol, util, visualization
+from . import attribute, autograd, base, context, dlpack, engine, executor, executor_manager, model, monitor, name, ndarray, operator, random, symbol, util, visualization
 from . import monitor as mon
 from . import ndarray as nd
 from . import random as rnd

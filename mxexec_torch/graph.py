@@ -93,7 +93,7 @@ def split_variables(nodes: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     nodes = list(nodes)
     auxiliary: set[int] = set()
     for node in nodes:
-        if node.op is not None and any(spec.kind == "aux" for spec in node.op.inputs):
+        if node.op is not None and (node.op.auxiliary or any(spec.kind == "aux" for spec in node.op.inputs)):
             auxiliary.update(id(e.node) for spec, e in zip(node.input_specs(), node.inputs, strict=False) if spec.kind == "aux")
     variables = [n for n in nodes if n.op is None]
     return [v for v in variables if id(v) not in auxiliary], [v for v in variables if id(v) in auxiliary]

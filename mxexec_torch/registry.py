@@ -158,8 +158,9 @@ class OpDef:
     listed:     the attribute rows of that table where MXNet lists others than it reads (`_linspace`).
     specialize: (a, output shapes, output dtypes) -> the attributes the body gets in a bound graph, for operators whose outputs are decided
                 by their consumers (`_zeros` with unknown dimensions).
-    bind:       (node, [(shape, dtype) of each input], device) -> the attributes the body gets in one bound graph: made once per binding and shared
-                by its modes (Custom's operator object, the bodies of control flow). Shapes and dtypes may be None in interpreted graphs.
+    bind:       (node, [(shape, dtype) of each input], device, gradient requests of the inputs) -> the attributes the body gets in one bound
+                graph: made once per binding and shared by its modes (Custom's operator object, the bodies of control flow). Shapes and
+                dtypes may be None in interpreted graphs.
     auxiliary:  a -> names of the variadic inputs that are auxiliary states (Custom).
     table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first or leaves some out.
     input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
@@ -198,7 +199,7 @@ class OpDef:
     limits: tuple[str, ...] = ()
     listed: Sequence[tuple[str, str]] | None = None
     specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None
-    bind: Callable[[Any, Sequence[tuple[Any, Any]], torch.device], Attrs] | None = None
+    bind: Callable[[Any, Sequence[tuple[Any, Any]], torch.device, Sequence[str]], Attrs] | None = None
     auxiliary: Callable[[Attrs], Sequence[str]] | None = None
     source: str = ""
     init: Mapping[str, str] = field(default_factory=dict)

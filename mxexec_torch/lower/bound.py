@@ -59,7 +59,7 @@ class BoundGraph:
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
-        self._bindings: dict[int, Any] = {}
+        self._bindings: dict[int, Any] = {0: {id(v): req for v, req in zip(self.variables, self.reqs, strict=True)}}
         self._shadow: Program | None = None
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
         self._output_versions: list[int] = []

@@ -64,7 +64,8 @@ def build_program(
     """Lowers a graph.
 
     shapes, dtypes: id(node) -> one value per output (from infer); devices: id(node) -> where it runs.
-    bindings: id(node) -> what `OpDef.bind` made for this binding of the graph (shared by its modes); filled here.
+    bindings: id(node) -> what `OpDef.bind` made for this binding of the graph (shared by its modes); filled here. Under 0: the gradient
+    requests, id(variable) -> 'write' | 'add' | 'null'.
     Errors: one UnsupportedError naming every node that cannot be lowered; MXNetError for shapes a body refuses.
     """
     nodes = topological(heads)
@@ -106,7 +107,8 @@ def node_params(
         bindings = {} if bindings is None else bindings
         if id(node) not in bindings:
             inputs = [(shapes[id(e.node)][e.index], dtypes[id(e.node)][e.index]) for e in node.inputs]
-            bindings[id(node)] = node.op.bind(node, inputs, devices[id(node)])
+            requests = bindings.get(0, {})
+            bindings[id(node)] = node.op.bind(node, inputs, devices[id(node)], [requests.get(id(e.node), "write") for e in node.inputs])
         return bindings[id(node)]
     if node.op.specialize is None or None in shapes[id(node)]:
         return node.params
