@@ -19,7 +19,7 @@ from .lower.bound import BoundGraph
 from .lower.optimize import merge_equal
 from .lower.place import assign_contexts
 from .ndarray.core import NDArray, wrap
-from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, zeros
+from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, requests, zeros
 from .semantics import is_np_shape
 
 __all__ = ["bind", "reshape", "simple_bind"]
@@ -140,6 +140,8 @@ def _make(
     variables = graph.variables
     sparse = SparseBinding.of(arrays, grads)
     tensors, grad_tensors = (arrays, grads) if sparse is None else (sparse.arrays, sparse.grads)
+    if sparse is not None:
+        reqs = requests(graph.nodes, variables, arrays, reqs)
     if shapes is None:
         shapes = infer_shapes(graph.nodes, {id(v): _known_shape(a) for v, a in zip(variables, arrays, strict=True)})
         _check_complete(graph, shapes)

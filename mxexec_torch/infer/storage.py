@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MXNetError
 from ..graph import Entry, Node
-from ..registry import Attrs, OpDef
+from ..registry import Attrs, Grad, OpDef
 
 __all__ = ["ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes"]
 
@@ -198,7 +198,14 @@ def _summed(parts: Sequence[str]) -> str:
     return R if parts and all(p == R for p in parts) else D
 
 
-_THROUGH = {"_mul_scalar", "_div_scalar", "elemwise_add", "elemwise_sub", "add_n", "_grad_add", "cast_storage", "_plus_scalar", "_minus_scalar"}
+# the gradient is the head gradient, times a constant
+_THROUGH = {
+    "_mul_scalar", "_div_scalar", "elemwise_add", "elemwise_sub", "add_n", "_grad_add", "cast_storage", "_plus_scalar", "_minus_scalar",
+    "_scatter_plus_scalar", "_scatter_minus_scalar", "_copy", "negative", "_contrib_gradientmultiplier", "_contrib_round_ste",
+    "_contrib_sign_ste",
+}  # fmt: skip
+# the gradient is a product with a function of the input that is sparse itself
+_PRODUCT = {"abs", "relu", "sign", "square"}
 
 
 def _backward_stype(node: Node, position: int, inputs: Sequence[str], outputs: Sequence[str], grads: Sequence[str]) -> str:
@@ -207,12 +214,14 @@ def _backward_stype(node: Node, position: int, inputs: Sequence[str], outputs: S
     name, a = node.op.name, node.params
     if name in _THROUGH:
         return grads[0]
-    if name in ZERO_PRESERVING and name not in ("BlockGrad", "make_loss", "zeros_like"):
-        return grads[0] if grads[0] == inputs[0] or name in ("_copy", "negative", "_contrib_gradientmultiplier") else D
+    if node.op.grad is Grad.ZERO:
+        return inputs[position]
+    if name in _PRODUCT:
+        return grads[0] if grads[0] == inputs[0] else D
     if name in ("Embedding", "_contrib_SparseEmbedding"):
         return R if position == 1 and (a.get("sparse_grad") or name == "_contrib_SparseEmbedding") else D
     if name == "dot":
-        from_csr = inputs[0] == C and inputs[1] in (D, R) and grads[0] == D
+        from_csr = inputs[0] == C and grads[0] == D
         return R if position == 1 and from_csr and not a.transpose_a and not a.transpose_b else D
     if name in ("_square_sum", "_sparse_retain"):
         return R if position == 0 else D

@@ -17,7 +17,7 @@ from .invoke import Plan, run
 from .sparse import SPARSE_CLASSES, to_storage
 from .tape import state
 
-__all__ = ["SparseBinding", "SparseOutputs", "declared_stypes", "zeros"]
+__all__ = ["SparseBinding", "SparseOutputs", "declared_stypes", "requests", "zeros"]
 
 
 class SparseBinding:
@@ -57,6 +57,17 @@ class SparseBinding:
 
 def _dense(array: Any) -> Any:
     return array if array.stype == "default" else wrap(array._t, array.context)
+
+
+def requests(nodes: Sequence[Node], variables: Sequence[Node], arrays: Sequence[Any], reqs: Sequence[str]) -> list[str]:
+    """Gradient requests without those that MXNet leaves unanswered: of csr matrices that are only multiplied with (src/operator/tensor/dot-inl.h)."""
+    matrices = {id(v) for v, a in zip(variables, arrays, strict=True) if a.stype == "csr"}
+    if matrices:
+        for node in nodes:
+            for position, entry in enumerate(node.inputs):
+                if node.op is not None and (node.op.name != "dot" or position != 0):
+                    matrices.discard(id(entry.node))
+    return ["null" if id(v) in matrices else req for v, req in zip(variables, reqs, strict=True)]
 
 
 class SparseOutputs:

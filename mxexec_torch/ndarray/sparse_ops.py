@@ -48,6 +48,8 @@ def run_sparse(plan: Any, inputs: Sequence[NDArray], out: Any = None) -> Any:
         if result is not None:
             return _deliver(plan, [to_storage(result, wanted[0])], out)
     dense = [_dense_view(x) for x in inputs]
+    if plan.op.name == "dot" and inputs[0].stype == "csr":
+        dense[0]._ag = dense[0]._rec = None  # MXNet computes no gradient for a csr matrix here
     versions = [x._t._version for x in dense]
     results = invoke.run(plan, dense, dense=True)
     for given, used, version in zip(inputs, dense, versions, strict=True):
@@ -90,11 +92,11 @@ def _apply(plan: Any, tensors: Sequence[torch.Tensor], ctx: Any) -> torch.Tensor
     """The operator's body on tensors, its first output in memory of its own."""
     try:
         result = plan.apply(tensors, ctx.device)
-    except invoke._TORCH_ERRORS as error:
+    except invoke.TORCH_ERRORS as error:
         if isinstance(error, MXNetError):
             raise
         raise MXNetError(f"Error in operator {plan.op.name}: stored elements of a sparse input are not accepted: {error}") from error
-    outputs, _ = invoke._results(result)
+    outputs, _ = invoke.results_of(result)
     return invoke.owned(outputs[0], tensors)
 
 
@@ -408,7 +410,7 @@ def _update_rows(plan: Any, inputs: Sequence[Any], out: Any) -> Any:
     elif target is not weight:
         weight.copyto(target)
     if rows.numel():
-        outputs, extra = invoke._results(plan.apply([grad._values if x is grad else _rows_of(x, rows) for x in inputs], weight._ctx.device))
+        outputs, extra = invoke.results_of(plan.apply([grad._values if x is grad else _rows_of(x, rows) for x in inputs], weight._ctx.device))
         new, writes = outputs[0].detach(), {} if extra is None else extra.writes
         names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
         for name, values in writes.items():
