@@ -16,11 +16,11 @@ def _where_shape(a: Attrs, s: Shapes) -> None:
     for known in (s.get("x"), s.get("y"), s.out()):
         s.unify("x", known)
     s.unify("y", s.get("x"), elementwise=True)
-    s.unify_out(s.get("x"))
     condition, x = s.get("condition"), s.get("x")
     if not complete(condition) or x is None:
-        return
+        return  # MXNet leaves even the output open until the condition's shape is known
     assert condition is not None
+    s.unify_out(x)
     if len(condition) == 1 and len(x) != 1:
         if x[0] not in (-1, condition[0]):
             raise s.fail(f"where: a condition of one dimension must have as many elements as x has rows, got {condition[0]} and {x[0]}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from .. import ops as _ops  # noqa: F401 - declares the operators
 from ..attribute import current_scope
@@ -77,10 +78,13 @@ def _signature(op: OpDef) -> inspect.Signature:
 
 
 def dtype_text(value: Any) -> str:
-    """The name of a type given as `dtype=`; None means float64, as in NumPy. Errors: TypeError."""
+    """The name of a type given as `dtype=`; None means float64, as in NumPy. Errors: TypeError for what NumPy knows no type of."""
     if isinstance(value, str) and value in NAME_TO_CODE:
         return value
-    return name_of(np.dtype(None) if value is None else value)
+    if isinstance(value, torch.dtype):
+        return name_of(value)
+    found = np.dtype(value)
+    return "bfloat16" if found.names == ("bfloat16",) else found.name  # a type that MXNet lacks is the operator's to refuse
 
 
 def single_entry(symbol: SymbolBase, what: str) -> Entry:
