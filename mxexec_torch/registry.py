@@ -223,9 +223,10 @@ class OpDef:
         """
         if not given and not self._required:
             if self._default_attrs is None:
-                self._default_attrs = Attrs(self._defaults)
+                defaults = Attrs(self._defaults)
                 if self.check:
-                    self.check(self._default_attrs)
+                    self.check(defaults)
+                self._default_attrs = defaults
             return self._default_attrs
         try:
             return self._read(given)

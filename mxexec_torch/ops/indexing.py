@@ -66,8 +66,7 @@ def _pick_shape(a: Attrs, s: Shapes) -> None:
     axis = normalize_axis(s, a.axis, len(data))
     kept, removed = (*data[:axis], 1, *data[axis + 1 :]), (*data[:axis], *data[axis + 1 :]) or (1,)
     s.unify_out(kept if a.keepdims else removed)
-    if index is not None:
-        s.unify(1, kept if len(index) == len(data) else removed)
+    s.unify(1, kept if index is not None and len(index) == len(data) else removed)
 
 
 @op("pick", aliases=("choose_element_0index", "_npx_pick"), shape=_pick_shape, dtype=free_inputs("index"), differentiable=("data",))
@@ -276,12 +275,13 @@ def boolean_mask(data: Tensor, index: Tensor, /, *, axis: Int = 0) -> Tensor:
 
 
 # -- ravel, unravel -----------------------------------------------------------------------------------------------------------
-def _check_ravel(a: Attrs) -> None:
+def _need_shape(a: Attrs, s: Shapes) -> None:
     if not a.shape:
-        raise MXNetError("ravel and unravel need a shape with at least one dimension")
+        raise s.fail(f"{s.op.name} needs a shape with at least one dimension")
 
 
 def _ravel_shape(a: Attrs, s: Shapes) -> None:
+    _need_shape(a, s)
     data, out = s.get(), s.out()
     if data is not None:
         if len(data) != 2 or data[0] not in (-1, len(a.shape)):
@@ -291,17 +291,18 @@ def _ravel_shape(a: Attrs, s: Shapes) -> None:
         s.unify(0, (len(a.shape), out[0]))
 
 
-@op("_ravel_multi_index", aliases=("ravel_multi_index",), shape=_ravel_shape, check=_check_ravel, grad=Grad.ZERO)
+@op("_ravel_multi_index", aliases=("ravel_multi_index",), shape=_ravel_shape, grad=Grad.ZERO)
 def ravel_multi_index(data: Tensor, /, *, shape: Shape | None = None) -> Tensor:
     """Row-major positions of the coordinates in the columns. data (m, n), shape of m dimensions -> (n,).
 
     Source: src/operator/tensor/ravel.cc
     """
-    assert shape is not None  # see _check_ravel
+    assert shape is not None  # see _need_shape
     return flat_positions(data, shape, wrap=False).to(data.dtype)
 
 
 def _unravel_shape(a: Attrs, s: Shapes) -> None:
+    _need_shape(a, s)
     data, out = s.get(), s.out()
     if data is not None:
         s.unify_out((len(a.shape), data[0]))
@@ -312,14 +313,14 @@ def _unravel_shape(a: Attrs, s: Shapes) -> None:
             s.unify(0, out[1:])
 
 
-@op("_unravel_index", aliases=("unravel_index",), shape=_unravel_shape, check=_check_ravel, grad=Grad.ZERO)
+@op("_unravel_index", aliases=("unravel_index",), shape=_unravel_shape, grad=Grad.ZERO)
 def unravel_index(data: Tensor, /, *, shape: Shape | None = None) -> Tensor:
     """The coordinates of row-major positions, one column each; the first dimension of shape may be -1.
 
     data (n,), shape of m dimensions -> (m, n). Source: src/operator/tensor/ravel.h
     Deviations: MXNet is meant for vectors; of (n, b) it takes the first m / b dimensions, where b does not divide m this raises.
     """
-    assert shape is not None  # see _check_ravel
+    assert shape is not None  # see _need_shape
     m, n = len(shape), data.shape[0]
     if data.numel() == 0 or (m * n) % data.numel():
         raise MXNetError(f"unravel needs a vector of positions, got {show(tuple(data.shape))} for shape {show(shape)}")

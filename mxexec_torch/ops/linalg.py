@@ -33,13 +33,6 @@ def _square(what: str, *inputs: Tensor) -> None:
             raise MXNetError(f"{what} needs square matrices, got shape {show(tuple(x.shape))}")
 
 
-def _square_shape(a: Attrs, s: Shapes) -> None:
-    elementwise(a, s)
-    data = s.get()
-    if data is not None and (len(data) < 2 or (data[-1] != data[-2] and -1 not in data[-2:])):
-        raise s.fail(f"{s.op.name} needs square matrices in the last two axes, got {show(data)}")
-
-
 def _flat(x: Tensor) -> Tensor:
     """A number for each matrix; of a single matrix with shape (1,)."""
     return x.reshape(1) if x.ndim == 0 else x
@@ -106,14 +99,15 @@ def syrk(A: Tensor, /, *, transpose: Bool = False, alpha: Double = 1.0) -> Tenso
 
 def _triangular_shape(a: Attrs, s: Shapes) -> None:
     tri, rect, out = s.get(0), s.get(1), s.out()
-    side = -1 if a.rightside else -2
-    for known in (rect, out):
-        if known is not None and len(known) >= 2:
-            s.unify(0, (*known[:-2], known[side], known[side]))
-            s.unify(1, known)
-            s.unify_out(known)
+    known = rect if tri is not None and rect is not None else out
+    if known is None or len(known) < 2:
+        return
     if tri is not None and (len(tri) < 2 or (tri[-1] != tri[-2] and -1 not in tri[-2:])):
         raise s.fail(f"the first operand must hold square matrices, got {show(tri)}")
+    side = -1 if a.rightside else -2
+    s.unify(0, (*known[:-2], known[side], known[side]))
+    s.unify(1, known)
+    s.unify_out(known)
 
 
 def _triangle(A: Tensor, lower: bool) -> Tensor:
@@ -151,7 +145,7 @@ def trsm(
 
 
 # -- Cholesky -----------------------------------------------------------------------------------------------------------------
-@op("_linalg_potrf", aliases=("linalg_potrf",), shape=_square_shape, table=("A",))
+@op("_linalg_potrf", aliases=("linalg_potrf",), shape=elementwise, table=("A",))
 def potrf(A: Tensor, /, *, lower: Bool = True) -> Tensor:
     """The Cholesky factor: A = L L^T, or A = U^T U with lower=False. A (*b, n, n) symmetric, positive definite -> same.
 
@@ -161,7 +155,7 @@ def potrf(A: Tensor, /, *, lower: Bool = True) -> Tensor:
     return torch.linalg.cholesky(A) if lower else torch.linalg.cholesky(A.mT).mT
 
 
-@op("_linalg_potri", aliases=("linalg_potri",), shape=_square_shape, table=("A",))
+@op("_linalg_potri", aliases=("linalg_potri",), shape=elementwise, table=("A",))
 def potri(A: Tensor, /, *, lower: Bool = True, device: Device) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given. A (*b, n, n) triangular -> same. Source: src/operator/tensor/la_op.cc"""
     _square("linalg.potri", A)
@@ -196,7 +190,7 @@ def syevd(A: Tensor, /) -> tuple[Tensor, Tensor]:
 
 
 # -- inverse, determinants ----------------------------------------------------------------------------------------------------
-@op("_linalg_inverse", aliases=("linalg_inverse", "_npi_inv"), shape=_square_shape)
+@op("_linalg_inverse", aliases=("linalg_inverse", "_npi_inv"), shape=elementwise)
 def inverse(A: Tensor, /) -> Tensor:
     """The inverse matrix. A (*b, n, n) -> same. Errors: MXNetError when A is singular. Source: src/operator/tensor/la_op.cc"""
     _square("linalg.inverse", A)

@@ -9,7 +9,7 @@ import torch
 from ..dtypes import torch_dtype
 from ..errors import MXNetError
 from ..infer.rules import attr_dtype, normalize_axis
-from ..infer.state import Dtypes, Shapes, complete
+from ..infer.state import Dtypes, Shapes, complete, show
 from ..registry import Attrs, Device, Grad, Tensor, op
 from ..values import Bool, Int, OneOf, OptDoubleTuple, OptInt
 
@@ -112,15 +112,25 @@ def _histogram_dtype(a: Attrs, t: Dtypes) -> None:
     t.unify_out(t.get("data"), 1)
 
 
-def _check_histogram(a: Attrs) -> None:
+def _histogram_shape(a: Attrs, s: Shapes) -> None:
     if (a.bin_cnt is None) != (a.range is None):
-        raise MXNetError("_histogram: bin_cnt and range must be given both or neither")
-    if a.bin_cnt is not None and (a.bin_cnt < 1 or len(a.range) != 2 or a.range[0] >= a.range[1]):
-        raise MXNetError(f"_histogram: bin_cnt must be positive and range increasing, got bin_cnt={a.bin_cnt}, range={a.range}")
+        raise s.fail("_histogram: bin_cnt and range must be given both or neither")
+    if a.bin_cnt is not None:
+        if a.bin_cnt < 1 or len(a.range) != 2 or a.range[0] >= a.range[1]:
+            raise s.fail(f"_histogram: bin_cnt must be positive and range increasing, got bin_cnt={a.bin_cnt}, range={a.range}")
+        s.unify_out((a.bin_cnt,), 0)
+        s.unify_out((a.bin_cnt + 1,), 1)
+        return
+    bins = s.known("bins")
+    if bins is not None:
+        if len(bins) != 1 or bins[0] < 2:
+            raise s.fail(f"_histogram: bins must be a vector of at least 2 edges, got shape {show(bins)}")
+        s.unify_out((bins[0] - 1,), 0)
+        s.unify_out(bins, 1)
 
 
 @op("_histogram", aliases=("_npi_histogram",), present={"bins": lambda a: a.bin_cnt is None}, outputs=("output0", "output1"),
-    dtype=_histogram_dtype, check=_check_histogram, grad=Grad.MISSING, described={"range": ", optional, default=None"})  # fmt: skip
+    shape=_histogram_shape, dtype=_histogram_dtype, grad=Grad.MISSING, described={"range": ", optional, default=None"})  # fmt: skip
 def histogram(
     data: Tensor, bins: Tensor | None = None, /, *, bin_cnt: OptInt = None, range: OptDoubleTuple = None, device: Device
 ) -> tuple[Tensor, Tensor]:
@@ -130,8 +140,6 @@ def histogram(
     """
     flat = data.reshape(-1)
     if bins is not None:
-        if bins.ndim != 1 or bins.shape[0] < 2:
-            raise MXNetError(f"_histogram: bins must be a vector of at least 2 edges, got shape {tuple(bins.shape)}")
         edges, count = bins.to(data.dtype), bins.shape[0] - 1
         inside = (flat >= edges[0]) & (flat <= edges[count])
         target = (torch.searchsorted(edges, flat.contiguous(), right=True) - 1).clamp(0, count - 1)

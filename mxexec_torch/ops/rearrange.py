@@ -20,19 +20,14 @@ __all__: list[str] = []
 
 
 # -- reverse, repeat, tile ----------------------------------------------------------------------------------------------------
-def _check_reverse(a: Attrs) -> None:
-    if any(axis < 0 for axis in a.axis):
-        raise MXNetError(f"reverse: axes must not be negative, got {show(a.axis)}")
-
-
-@op("reverse", aliases=("flip",), shape=elementwise, check=_check_reverse)
+@op("reverse", aliases=("flip",), shape=elementwise)
 def reverse(data: Tensor, /, *, axis: Shape) -> Tensor:
     """The elements in opposite order along the given axes (an axis given twice is left as it is). data any shape -> same.
 
     Source: src/operator/tensor/matrix_op.cc
     """
-    if any(i >= data.ndim for i in axis):
-        raise MXNetError(f"reverse: axes {show(axis)} are out of bounds for {data.ndim} dimensions")
+    if any(not 0 <= i < data.ndim for i in axis):
+        raise MXNetError(f"reverse: axes {show(axis)} must lie between 0 and {data.ndim - 1}")
     return data.flip([i for i in sorted(set(axis)) if axis.count(i) % 2])
 
 
@@ -40,6 +35,8 @@ def _repeat_shape(a: Attrs, s: Shapes) -> None:
     data = s.get()
     if data is None:
         return
+    if a.repeats < 0:
+        raise s.fail(f"repeat: repeats cannot be a negative number, got {a.repeats}")
     axis = None if a.axis is None else normalize_axis(s, a.axis, len(data))
     if a.repeats == 0:
         s.unify_out((0,))
@@ -49,12 +46,7 @@ def _repeat_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out((prod(data) * a.repeats,))
 
 
-def _check_repeat(a: Attrs) -> None:
-    if a.repeats < 0:
-        raise MXNetError(f"repeat: repeats cannot be a negative number, got {a.repeats}")
-
-
-@op("repeat", aliases=("_np_repeat",), shape=_repeat_shape, check=_check_repeat)
+@op("repeat", aliases=("_np_repeat",), shape=_repeat_shape)
 def repeat(data: Tensor, /, *, repeats: Int, axis: OptInt = None) -> Tensor:
     """Each element `repeats` times in a row, along an axis or of the flattened input.
 
@@ -74,7 +66,7 @@ def _tile_shape(a: Attrs, s: Shapes) -> None:
     sizes = (1,) * (n - len(data)) + data
     times = (1,) * (n - len(a.reps)) + tuple(a.reps)
     if 0 in times and not is_np_shape():
-        raise s.fail(f"tile: reps {show(a.reps)} give an array without elements, which needs NumPy shape semantics (np_shape)")
+        return  # 0 stands for an unknown dimension
     s.unify_out(tuple(d * r for d, r in zip(sizes, times, strict=True)))
 
 
@@ -84,6 +76,8 @@ def tile(data: Tensor, /, *, reps: Shape) -> Tensor:
 
     data (d0, ..., dn) -> (d * reps). Source: src/operator/tensor/matrix_op.cc
     """
+    if 0 in reps and not is_np_shape():
+        raise MXNetError(f"tile: reps {show(reps)} give an array without elements, which needs NumPy shape semantics (np_shape)")
     return data.tile(reps)
 
 

@@ -116,6 +116,9 @@ def _reshape_shape(a: Attrs, s: Shapes) -> None:
     data = s.get()
     if data is None:
         return
+    if not (a.shape or a.target_shape):
+        s.unify_out(())  # without a target MXNet infers a scalar and finds out only when it runs
+        return
     try:
         target = _target(data, a.shape, a.reverse, a.target_shape, a.keep_highest)
     except ValueError as error:
