@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
 
 from ..infer.rules import normalize_axis
 from ..infer.state import Shape as KnownShape
 from ..infer.state import Shapes, complete, merge_shapes, show
 from ..registry import Attrs, Tensor, op
-from ..values import Int
+from ..values import Int, Range
 
 __all__: list[str] = []
+
+Count = Annotated[Int, Range(1)]
 
 
 def _common(a: Attrs, s: Shapes) -> tuple[KnownShape | None, int]:
@@ -40,7 +44,7 @@ def _concat_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op("Concat", aliases=("concat", "_sparse_concat"), key_var_num_args="num_args", shape=_concat_shape)
-def concat(*data: Tensor, num_args: Int, dim: Int = 1) -> Tensor:
+def concat(*data: Tensor, num_args: Count, dim: Int = 1) -> Tensor:
     """Joins tensors along an axis they already have. data: equal shapes but for `dim` -> the sizes along `dim` added.
 
     Source: src/operator/nn/concat.cc
@@ -66,7 +70,7 @@ def _rnn_concat_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op("_rnn_param_concat", aliases=("_npi_rnn_param_concat",), key_var_num_args="num_args", shape=_rnn_concat_shape)
-def rnn_param_concat(*data: Tensor, num_args: Int, dim: Int = 1) -> Tensor:
+def rnn_param_concat(*data: Tensor, num_args: Count, dim: Int = 1) -> Tensor:
     """Concat that also infers one or two missing sizes from the output (the packed parameters of RNN).
 
     data: equal shapes but for `dim` -> the sizes along `dim` added. Source: src/operator/nn/concat.cc
@@ -88,7 +92,7 @@ def _stack_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op("stack", key_var_num_args="num_args", shape=_stack_shape)
-def stack(*data: Tensor, axis: Int = 0, num_args: Int) -> Tensor:
+def stack(*data: Tensor, axis: Int = 0, num_args: Count) -> Tensor:
     """Joins tensors along a new axis. data: n tensors of one shape -> n at `axis`.
 
     Source: src/operator/tensor/matrix_op.cc

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
 
 from ..infer.rules import elementwise
 from ..infer.state import Shapes
 from ..registry import Attrs, Aux, Out, State, Tensor, op
-from ..values import Double, Float, Int
+from ..values import Double, Float, Int, Range
 from .optimizer_update import UPDATE, clipped, complement
 
 __all__: list[str] = []
 
+Share = Annotated[Float, Range(0, 1)]
+
 
 @op("ftml_update", shape=elementwise, **UPDATE)
 def ftml_update(
-    weight: Tensor, grad: Tensor, d: State, v: State, z: State, /, *, lr: Float, beta1: Float = 0.6, beta2: Float = 0.999,
+    weight: Tensor, grad: Tensor, d: State, v: State, z: State, /, *, lr: Float, beta1: Share = 0.6, beta2: Share = 0.999,
     epsilon: Double = 9.9999999392252903e-09, t: Int, wd: Float = 0.0, rescale_grad: Float = 1.0, clip_grad: Float = -1.0,
 ) -> Out:
     """Follow the moving leader at step t. All of one shape. Source: src/operator/optimizer_op.cc"""

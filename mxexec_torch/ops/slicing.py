@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
 
@@ -12,6 +13,7 @@ from ..infer.state import Shape as KnownShape
 from ..infer.state import Shapes, complete, show
 from ..registry import Attrs, Grad, Tensor, op
 from ..values import Bool, Double, Int, OptInt, Shape, SliceDims
+from ..values import Range as Bounds
 
 __all__ = ["assign", "select", "slice_ranges"]
 
@@ -217,7 +219,7 @@ def _crop_shape(a: Attrs, s: Shapes) -> None:
 
 @op("Crop", key_var_num_args="num_args", input_texts={"data": "Symbol or Symbol[]"}, shape=_crop_shape,
     variadic_names=lambda a, n: ["data", "crop_like"][:n] if n > 1 else ["data"])  # fmt: skip
-def crop(*data: Tensor, num_args: Int, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: Bool = False) -> Tensor:
+def crop(*data: Tensor, num_args: Annotated[Int, Bounds(1, 3)], offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: Bool = False) -> Tensor:
     """Cuts an (h, w) window, at `offset` or centred; with two inputs the window has the size of the second.
 
     data (n, c, h, w)[, crop_like (*, *, h', w')] -> (n, c, h', w'). Gradient of crop_like: zero. Source: src/operator/crop.cc
@@ -256,7 +258,7 @@ def _split_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op("SliceChannel", aliases=("split",), outputs=lambda a: _numbered(a.num_outputs), shape=_split_shape)
-def slice_channel(data: Tensor, /, *, num_outputs: Int, axis: Int = 1, squeeze_axis: Bool = False) -> tuple[Tensor, ...]:
+def slice_channel(data: Tensor, /, *, num_outputs: Annotated[Int, Bounds(1)], axis: Int = 1, squeeze_axis: Bool = False) -> tuple[Tensor, ...]:
     """Cuts an axis into parts of one size; squeeze_axis drops the axis when the parts have size one.
 
     data (d0, ..., dn) -> num_outputs tensors with dimension `axis` divided. Source: src/operator/slice_channel.cc

@@ -22,6 +22,9 @@ __all__ = [
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 _NUMPY_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")
+# Attributes that say how many inputs or outputs a node has, and how many are believable: files may say anything.
+_COUNTS = ("num_args", "num_outputs", "num_out_data", "num_arrays", "num_weights", "num_tensors", "sections")
+_MOST = 1 << 16
 _CACHE: dict[tuple[Any, ...], tuple[Attrs, list[InputSpec] | None]] = {}
 _CACHE_SIZE = 8192
 
@@ -58,6 +61,9 @@ def parse_attributes(op: OpDef, attrs: Mapping[str, str]) -> tuple[Attrs, list[I
         given = {k: v for k, v in attrs.items() if not is_annotation(k)}
         # MXNet registers operators without attributes without a parser: they accept any key.
         params = op.parse(given if op.attrs or op.any_attrs else {})
+        for name in _COUNTS:
+            if name in params and isinstance(params[name], int) and params[name] > _MOST:
+                raise MXNetError(f"value {params[name]} for Parameter {name} exceed bound [0,{_MOST}], in operator {op.name}")
         fixed = not op.variadic or op.count is not None or bool(op.key_var_num_args)
         found = params, (op.node_inputs(params) if fixed else None)
         if len(_CACHE) >= _CACHE_SIZE:
