@@ -178,7 +178,7 @@ class _Call:
     def _guard(self, method: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the user's code may raise anything
             raise MXNetError(f"Error in {self._op_type}.{method}: {traceback.format_exc()}") from None
 
 
@@ -189,7 +189,7 @@ class _Host:
             raise MXNetError(f"Cannot find custom operator {op_type}: register its CustomOpProp with mx.operator.register({op_type!r})")
         try:
             return cls(**parameters)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the user's code may raise anything
             raise MXNetError(f"Error in the constructor of custom operator {op_type}: {traceback.format_exc()}") from None
 
     def call(self, prop: Any, op_type: str, device: torch.device, requests: Sequence[str]) -> _Call:

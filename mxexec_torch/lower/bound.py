@@ -21,6 +21,7 @@ from ..graph import Entry, Node
 from ..infer.solver import infer_dtypes, infer_shapes
 from ..ops.runtime.mode import backward_mode
 from ..registry import Grad
+from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
 from .program import Program, build_program, explain
 
 __all__ = ["BoundGraph"]

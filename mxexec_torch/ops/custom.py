@@ -92,7 +92,7 @@ def _ask(a: Attrs, method: str, given: list[Any], known: bool, what: str) -> tup
     prop = prop_of(a)
     try:
         result = getattr(prop, method)(given)
-    except Exception:
+    except Exception:  # noqa: BLE001 - the user's code may raise anything
         if not known:
             return None
         raise MXNetError(f"Error in {a.op_type}.{method}: {traceback.format_exc()}") from None
