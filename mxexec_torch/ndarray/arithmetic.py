@@ -8,22 +8,36 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from ..context import Context
-from ..errors import MXNetError
 from .tape import Record, state
-
-if TYPE_CHECKING:
-    from .core import NDArray
 
 __all__ = ["Arithmetic", "binary"]
 
 _FLOAT = {torch.float32, torch.float64}
+_PLAIN = (float, int)
+_NUMBERS = (float, int, np.generic)
 _new = object.__new__
+
+
+# Set by `bind` (invoke does: it needs the class, the class needs this module).
+_dense: type = object
+_array_class: type = object
+_run1: Any = None
+_run2: Any = None
+_plan: Any = None
+_plans: dict[Any, Any] = {}
+
+
+def bind(cls: type, run1: Any, run2: Any, plan: Any) -> None:
+    """Names the dense array class, the functions that run a plan on one and two arrays, and the one that makes a plan by operator name."""
+    global _dense, _array_class, _run1, _run2, _plan
+    _dense = _array_class = cls
+    _run1, _run2, _plan = run1, run2, plan
 
 
 def _unsupported(value: object) -> TypeError:
@@ -32,7 +46,7 @@ def _unsupported(value: object) -> TypeError:
 
 def is_number(value: object) -> bool:
     """Whether a value counts as a number in arithmetic: Python's and NumPy's scalars, bools included."""
-    return isinstance(value, (float, int, np.generic))
+    return isinstance(value, _NUMBERS)
 
 
 def binary(lhs: Any, rhs: Any, arrays: str, scalar: str, reflected: str | None, numbers: Callable[[Any, Any], Any]) -> Any:
@@ -40,41 +54,56 @@ def binary(lhs: Any, rhs: Any, arrays: str, scalar: str, reflected: str | None, 
 
     reflected: None where the order does not matter. Errors: TypeError for other operand types, MXNetError for shapes and element types.
     """
-    from .core import NDArray
-    from .invoke import call
-
-    if isinstance(lhs, NDArray):
-        if isinstance(rhs, NDArray):
-            return call(arrays, lhs, rhs)
-        if is_number(rhs):
-            return call(scalar, lhs, scalar=_plain(rhs))
+    if isinstance(lhs, _array_class):
+        if isinstance(rhs, _array_class):
+            return _run2(_array_plan(arrays), lhs, rhs, None)
+        if isinstance(rhs, _NUMBERS):
+            return _run1(_scalar_plan(scalar, rhs), lhs, None)
         raise _unsupported(rhs)
-    if not is_number(lhs):
+    if not isinstance(lhs, _NUMBERS):
         raise _unsupported(lhs)
-    if isinstance(rhs, NDArray):
-        return call(reflected or scalar, rhs, scalar=_plain(lhs))
-    if is_number(rhs):
+    if isinstance(rhs, _array_class):
+        return _run1(_scalar_plan(reflected or scalar, lhs), rhs, None)
+    if isinstance(rhs, _NUMBERS):
         return numbers(lhs, rhs)
     raise _unsupported(rhs)
 
 
-def _plain(value: Any) -> Any:
-    """A number as the scalar attribute takes it; NaN and infinity included."""
-    return float(value)
+def _array_plan(name: str) -> Any:
+    found = _plans.get(name)
+    if found is None:
+        found = _plans[name] = _plan(name, {})
+    return found
 
 
-def _in_place(array: NDArray, other: Any, verb: str, arrays: str, scalar: str) -> NDArray:
-    from .core import NDArray
-    from .invoke import call
+def _scalar_plan(name: str, value: Any) -> Any:
+    number = float(value)
+    key = (name, number if number else str(number))  # 0.0 and -0.0 are equal as keys
+    found = _plans.get(key)
+    if found is None:
+        found = _plan(name, {"scalar": number})
+        if len(_plans) > 4096:
+            _plans.clear()
+        _plans[key] = found
+    return found
 
-    if not array.writable:
+
+def _in_place(array: Any, other: Any, verb: str, arrays: str, scalar: str, method: Callable[[torch.Tensor, torch.Tensor], Any] | None) -> Any:
+    """`array op= other`. method: torch's in-place form, where it does the same on floating arrays."""
+    if array._x is not None and not array.writable:
         raise ValueError(f"trying to {verb} a readonly NDArray")
-    if isinstance(other, NDArray):
-        result: NDArray = call(arrays, array, other, out=array)
-        return result
-    if is_number(other):
-        scaled: NDArray = call(scalar, array, out=array, scalar=_plain(other))
-        return scaled
+    if other.__class__ is _dense and method is not None and array.__class__ is _dense and not state.recording:
+        left, right = array._t, other._t
+        if left.dtype is right.dtype and left.dtype in _FLOAT:
+            try:
+                method(left, right)
+            except RuntimeError:
+                return _run2(_array_plan(arrays), array, other, array)  # words the error
+            return array
+    if isinstance(other, _array_class):
+        return _run2(_array_plan(arrays), array, other, array)
+    if isinstance(other, _NUMBERS):
+        return _run1(_scalar_plan(scalar, other), array, array)
     raise _unsupported(other)
 
 
@@ -159,6 +188,17 @@ class Arithmetic:
         return self.__mul__(other)
 
     def __truediv__(self, other: Any) -> Any:
+        cls = self.__class__
+        if not state.recording and cls is _dense and other.__class__ is cls:
+            left, right = self._t, other._t
+            if left.dtype is right.dtype and left.dtype in _FLOAT:
+                try:
+                    ratio = left / right
+                except RuntimeError:
+                    return _divide(self, other)
+                result = _new(cls)
+                result._t, result._ctx, result._ag, result._rec, result._x = ratio, self._ctx, None, None, None
+                return result
         return _divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -179,31 +219,27 @@ class Arithmetic:
         return _power(other, self)
 
     def __neg__(self) -> Any:
-        from .invoke import call
-
-        return call("negative", self)  # type: ignore[arg-type]
+        return _run1(_array_plan("negative"), self, None)
 
     def __abs__(self) -> Any:
-        from .invoke import call
-
-        return call("abs", self)  # type: ignore[arg-type]
+        return _run1(_array_plan("abs"), self, None)
 
     def __iadd__(self, other: Any) -> Any:
-        return _in_place(self, other, "add to", "broadcast_add", "_plus_scalar")  # type: ignore[arg-type]
+        return _in_place(self, other, "add to", "broadcast_add", "_plus_scalar", torch.Tensor.add_)
 
     def __isub__(self, other: Any) -> Any:
-        return _in_place(self, other, "subtract from", "broadcast_sub", "_minus_scalar")  # type: ignore[arg-type]
+        return _in_place(self, other, "subtract from", "broadcast_sub", "_minus_scalar", torch.Tensor.sub_)
 
     def __imul__(self, other: Any) -> Any:
-        return _in_place(self, other, "multiply to", "broadcast_mul", "_mul_scalar")  # type: ignore[arg-type]
+        return _in_place(self, other, "multiply to", "broadcast_mul", "_mul_scalar", torch.Tensor.mul_)
 
     def __itruediv__(self, other: Any) -> Any:
-        return _in_place(self, other, "divide from", "broadcast_div", "_div_scalar")  # type: ignore[arg-type]
+        return _in_place(self, other, "divide from", "broadcast_div", "_div_scalar", torch.Tensor.div_)
 
     __idiv__ = __itruediv__
 
     def __imod__(self, other: Any) -> Any:
-        return _in_place(self, other, "take modulo from", "broadcast_mod", "_mod_scalar")  # type: ignore[arg-type]
+        return _in_place(self, other, "take modulo from", "broadcast_mod", "_mod_scalar", None)
 
     def __eq__(self, other: object) -> Any:
         return equal(self, other)
@@ -225,16 +261,6 @@ class Arithmetic:
 
     def __hash__(self) -> int:
         return id(self) >> 4
-
-
-_PLAIN = (float, int)
-_dense: type = Arithmetic  # set to NDArray by core: the fast paths are for exactly this class
-
-
-def use_fast_paths_for(cls: type) -> None:
-    """Names the class whose sums, differences and products may go straight to torch."""
-    global _dense
-    _dense = cls
 
 
 def _add(lhs: Any, rhs: Any) -> Any:
@@ -347,8 +373,3 @@ def logical_or(lhs: Any, rhs: Any) -> Any:
 def logical_xor(lhs: Any, rhs: Any) -> Any:
     """1 where exactly one of both is nonzero, else 0."""
     return binary(lhs, rhs, "broadcast_logical_xor", "_logical_xor_scalar", None, lambda x, y: 1 if bool(x) ^ bool(y) else 0)
-
-
-def as_error(text: str) -> MXNetError:
-    """An MXNetError with that text."""
-    return MXNetError(text)

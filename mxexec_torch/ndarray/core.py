@@ -23,10 +23,10 @@ from ..dtypes import BFLOAT16, NAME_TO_TORCH, numpy_type, torch_dtype
 from ..errors import MXNetError
 from ..ops.reshape import apply_codes
 from . import gradients
-from .arithmetic import Arithmetic, use_fast_paths_for
+from .arithmetic import Arithmetic
 from .fluent import Fluent
-from .indexing import Indexing, use_class
-from .tape import Record, state
+from .indexing import Indexing
+from .tape import Record, guard_write, state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray as NumpyArray
@@ -143,6 +143,21 @@ class NDArray(Arithmetic, Indexing, Fluent):
             return data.cpu().contiguous().view(torch.int16).numpy().copy().view(BFLOAT16).reshape(data.shape)
         return data.cpu().numpy().copy(order="C")
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumpyArray[Any]:
+        """What NumPy makes of an NDArray given to it: an array of objects, as NumPy 1 did with MXNet's (call `asnumpy` for numbers).
+
+        Errors: ValueError when numbers are asked for.
+        """
+        if dtype is not None and np.dtype(dtype) != np.dtype(object):
+            raise ValueError("NumPy cannot convert an NDArray to numbers itself: call asnumpy()")
+        shape = self.shape
+        objects = np.empty(shape + (1,) * (32 - len(shape)) if shape else (), dtype=object)  # 32: NumPy 1's limit of dimensions
+        flat = self._t.reshape(-1)
+        elements = [_like(self, flat[i : i + 1]) for i in range(flat.numel())] if shape else [self]
+        for index, element in zip(np.ndindex(objects.shape), elements, strict=True):
+            objects[index] = element
+        return objects
+
     def asscalar(self) -> Any:
         """The only element as a NumPy scalar (as an array where there are several axes). Errors: ValueError for more elements."""
         if self._t.numel() != 1:
@@ -186,7 +201,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
     def _copy_into(self, other: NDArray) -> NDArray:
         target = other._t
         if target.shape != self._t.shape:
-            raise MXNetError(f"copyto: operands shape mismatch: Incompatible attr: expected [{_dims(target)}], got [{_dims(self._t)}]")
+            raise MXNetError(f"copyto: operands shape mismatch: Incompatible attr: expected [{_dims(self._t)}], got [{_dims(target)}]")
         if state.recording and (other._rec is not None or self._rec is not None):
             other._write_guard(None)
             dtype, device = target.dtype, target.device
@@ -223,9 +238,9 @@ class NDArray(Arithmetic, Indexing, Fluent):
             raise ValueError(f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {self.shape}")
         if stype == "default":
             return self.copy()
-        from .sparse import cast_storage
+        from .sparse import to_storage
 
-        return cast_storage(self, stype)
+        return to_storage(self, stype)
 
     def as_nd_ndarray(self) -> NDArray:
         """The array as legacy NDArray, sharing memory and history."""
@@ -326,8 +341,6 @@ class NDArray(Arithmetic, Indexing, Fluent):
     def _write_guard(self, value: Any) -> None:
         """Refuses writes that recording cannot represent."""
         if state.recording:
-            from .invoke import guard_write
-
             guard_write(self, value)
 
     def _full(self, value: Any) -> NDArray:
@@ -478,17 +491,12 @@ def _dims(tensor: torch.Tensor) -> str:
     return ",".join(str(d) for d in tensor.shape)
 
 
-def _call(name: str, *inputs: NDArray, **attrs: Any) -> Any:
-    from .invoke import call
-
-    return call(name, *inputs, **attrs)
-
-
-def _record(name: str, given: dict[str, Any], function: Any, inputs: list[NDArray], values: torch.Tensor | None = None) -> NDArray:
-    from .invoke import record
-
-    return record(name, given, function, inputs, values)
+# Set by `bind`: invoke needs this module.
+_call: Any = None
+_record: Any = None
 
 
-use_class(NDArray, wrap)
-use_fast_paths_for(NDArray)
+def bind(call: Any, record: Any) -> None:
+    """Names the functions that run an operator by name and that record a function of tensors."""
+    global _call, _record
+    _call, _record = call, record

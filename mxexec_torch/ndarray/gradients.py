@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..errors import MXNetError
-from .tape import Leaf, Record, leaves_below, release, state
+from .tape import Leaf, Record, leaves_of, records_below, release, state
 
 if TYPE_CHECKING:
     from .core import NDArray
@@ -75,7 +75,8 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
     Errors: MXNetError when a head was not recorded, its history is freed, or no leaf wants a gradient.
     """
     records, roots, seeds = _roots(heads, head_grads)
-    leaves = [leaf for leaf in leaves_below(records) if leaf.req != "null"]
+    below = records_below(records)
+    leaves = [leaf for leaf in leaves_of(below) if leaf.req != "null"]
     if not leaves:
         raise MXNetError("Check failed: xs.size() > 0: There are no inputs in computation graph that require gradients.")
     recording, training = state.recording, state.training
@@ -87,7 +88,7 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
     for leaf, gradient in zip(leaves, found, strict=True):
         _deliver(leaf, gradient)
     if not retain_graph:
-        release(records)
+        release(below)
 
 
 def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
@@ -116,7 +117,8 @@ def gradient_list(
     from .core import wrap
 
     records, roots, seeds = _roots(heads, head_grads)
-    reachable = {id(leaf) for leaf in leaves_below(records)}
+    below = records_below(records)
+    reachable = {id(leaf) for leaf in leaves_of(below)}
     for position, variable in enumerate(variables, 1):
         where = f"Cannot differentiate with respect to the {position}-th variable because it"
         leaf = variable._rec.leaf if variable._rec is not None else None
@@ -141,5 +143,5 @@ def gradient_list(
             result._ag = gradient if gradient is not None and gradient.requires_grad else None
         results.append(result)
     if not retain_graph and not create_graph:
-        release(records)
+        release(below)
     return results

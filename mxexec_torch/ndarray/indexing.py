@@ -6,13 +6,15 @@ arrays select as NumPy does, always a copy. Masks count as the integers 0 and 1.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from ..errors import MXNetError
 from ..semantics import is_np_shape
-from .tape import state
+from .tape import IN_GRAPH, IN_PLACE, Record, guard_write, state
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -23,6 +25,36 @@ __all__ = ["Indexing", "expand_key", "get_indexing_dispatch_code", "get_oshape_o
 _INTS = (int, np.integer)
 _ARRAYS = (np.ndarray, list, tuple, range)
 _NUMBERS = (float, int, np.generic)
+
+
+# Set by `bind` (invoke does, which needs the class that needs this module).
+_dense: type = object
+_record: Any = None
+_new = object.__new__
+
+
+def bind(cls: type, record: Any) -> None:
+    """Names the dense array class and the function that records a function of tensors."""
+    global _dense, _record
+    _dense, _record = cls, record
+
+
+def _leading(tensor: torch.Tensor, key: Any) -> torch.Tensor | None:
+    """The view that an int or a slice of step 1 selects along the first axis; None for other keys. Errors: IndexError out of bounds."""
+    if key.__class__ is int:
+        try:
+            view = tensor.select(0, key)
+        except IndexError:
+            raise IndexError(f"index {key} is out of bounds for axis 0 with size {tensor.shape[0]}") from None
+        return view if tensor.ndim > 1 or is_np_shape() else view.view(1)
+    if key.__class__ is slice and (key.step is None or key.step == 1):
+        begin, stop, _ = key.indices(tensor.shape[0])
+        return tensor.narrow(0, begin, max(stop - begin, 0)) if stop - begin != tensor.shape[0] else None
+    return None
+
+
+def _whole_slice(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 def expand_key(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -111,6 +143,11 @@ class _Basic:
                 tensor = tensor.index_select(axis, torch.arange(begin, begin + count * step, step, device=tensor.device))
         return tensor
 
+    def attributes(self) -> dict[str, tuple[int | None, ...]]:
+        """begin, end and step as the operator `slice` takes them."""
+        ends = tuple(None if b + n * s < 0 else b + n * s for b, n, s in self.slices)
+        return {"begin": tuple(b for b, _, _ in self.slices), "end": ends, "step": tuple(s for _, _, s in self.slices)}
+
     @property
     def backwards(self) -> bool:
         """Whether a step is negative."""
@@ -145,29 +182,61 @@ def _within(index: torch.Tensor, size: int, axis: int) -> torch.Tensor:
     return torch.where(index < 0, index + size, index)
 
 
-def _torch_key(key: tuple[Any, ...], shape: tuple[int, ...], device: torch.device) -> tuple[Any, ...]:
-    """An advanced key as torch takes it: ints and arrays as tensors, slices with a negative step as index ranges."""
-    result: list[Any] = []
-    axis = 0
-    for entry in key:
-        if entry is None:
-            result.append(None)
-            continue
-        size = shape[axis]
-        if isinstance(entry, slice):
-            result.append(slice(*entry.indices(size)) if (entry.step or 1) > 0 else entry)
-        elif isinstance(entry, _INTS):
-            _check_int(int(entry), axis, size)
-            result.append(torch.tensor(int(entry) % size, device=device))
-        else:
-            result.append(_index_tensor(entry, size, device, axis))
-        axis += 1
-    return tuple(result)
+class _Advanced:
+    """An advanced key for one shape: ints and arrays as index tensors, and where new axes end up."""
+
+    def __init__(self, key: tuple[Any, ...], shape: tuple[int, ...], device: torch.device) -> None:
+        self.index: list[Any] = []
+        arrays, at = [], []  # the index arrays and their positions in the key
+        for position, entry in enumerate(key):
+            if entry is None:
+                continue
+            axis = len(self.index)
+            if isinstance(entry, slice):
+                self.index.append(entry)
+                continue
+            if isinstance(entry, _INTS):
+                _check_int(int(entry), axis, shape[axis])
+                array = torch.tensor([int(entry) % shape[axis]], device=device)
+            else:
+                array = _index_tensor(entry, shape[axis], device, axis)
+            arrays.append(array)
+            at.append(position)
+            self.index.append(array)
+        block = _common_shape([tuple(a.shape) for a in arrays])
+        adjacent = at == list(range(at[0], at[0] + len(at)))
+        first = next(i for i, entry in enumerate(self.index) if not isinstance(entry, slice))
+        together = all(not isinstance(entry, slice) for entry in self.index[first : first + len(arrays)])
+        # the block of index arrays leads the result where the key separates them; torch does not see a separating new axis
+        self._to_front = list(range(first, first + len(block))) if together and not adjacent and first else []
+        # MXNet counts the result's axes before a new one without those of the block
+        steps = [0 if adjacent else len(block)]
+        for position in range(len(key)):
+            steps.append(steps[-1] + (0 if position in at else 1))
+        self.new_axes = [steps[position] for position, entry in enumerate(key) if entry is None]
+
+    def take(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The selected elements, without new axes."""
+        tensor, index = _flipped(tensor, tuple(self.index))
+        result = tensor[index]
+        return result.movedim(self._to_front, list(range(len(self._to_front)))) if self._to_front else result
+
+    def select(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The selected elements."""
+        result = self.take(tensor)
+        for axis in self.new_axes:
+            result = result.unsqueeze(min(axis, result.ndim))
+        return result
 
 
-def _advanced_get(tensor: torch.Tensor, key: tuple[Any, ...]) -> torch.Tensor:
-    tensor, key = _flipped(tensor, key)
-    return tensor[key]
+def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    common: tuple[int, ...] = ()
+    for shape in shapes:
+        try:
+            common = tuple(torch.broadcast_shapes(common, shape))
+        except RuntimeError:
+            raise ValueError(f"shape1={common} is not broadcastable to shape2={shape}") from None
+    return common
 
 
 def _flipped(tensor: torch.Tensor, key: tuple[Any, ...]) -> tuple[torch.Tensor, tuple[Any, ...]]:
@@ -194,25 +263,26 @@ class Indexing:
     _ctx: Context
 
     def __getitem__(self, key: Any) -> Any:
-        from .invoke import record
-
         tensor = self._t
-        shape = tensor.shape
-        if key.__class__ is int and tensor.ndim > 1 and not state.recording and self.__class__ is _dense:
-            if not -shape[0] <= key < shape[0]:
-                raise IndexError(f"index {key} is out of bounds for axis 0 with size {shape[0]}")
-            return wrap(tensor[key], self._ctx)
-        if (tensor.ndim == 0 and (key == () or key == slice(None))) or (isinstance(key, tuple) and len(key) == 0):
+        if not state.recording and self.__class__ is _dense and tensor.ndim > 0:
+            view = _leading(tensor, key)
+            if view is not None:
+                result = _new(_dense)
+                result._t, result._ctx, result._ag, result._rec, result._x = view, self._ctx, None, None, None
+                return result
+        shape = tuple(tensor.shape)
+        if (tensor.ndim == 0 and (key == () or key == slice(None))) or (isinstance(key, tuple) and len(key) == 0) or _whole_slice(key):
             return self
-        if isinstance(key, slice) and key == slice(None):
-            return self
-        expanded = expand_key(_plain_indices(key), tuple(shape))
+        expanded = expand_key(_plain_indices(key), shape)
         if is_advanced(expanded):
-            index = _torch_key(expanded, tuple(shape), tensor.device)
-            return record("gather_nd", {}, lambda t: _advanced_get(t, index), [self])  # type: ignore[list-item]
-        basic = _Basic(expanded, tuple(shape))
-        values = basic.select(tensor).view(basic.result) if basic.contiguous(tuple(shape)) and not basic.backwards else None
-        return record("_slice", {}, lambda t: basic.select(t).reshape(basic.result), [self], values)  # type: ignore[list-item]
+            advanced = _Advanced(expanded, shape, tensor.device)
+            return _record("gather_nd", {}, advanced.select, [self])
+        basic = _Basic(expanded, shape)
+        values = basic.select(tensor).view(basic.result) if basic.contiguous(shape) and not basic.backwards else None
+        result = _record("slice", basic.attributes(), lambda t: basic.select(t).reshape(basic.result), [self], values)
+        if result._rec is not None and basic.result != basic.block:
+            result._rec = Record("Reshape", {"shape": tuple(basic.result)}, (result._rec,))
+        return result
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _assign(self, key, value)  # type: ignore[arg-type]
@@ -235,25 +305,21 @@ def _plain_index(entry: Any) -> Any:
     return entry
 
 
-_dense: type = Indexing
-wrap: Any = None
-
-
-def use_class(cls: type, wrapper: Any) -> None:
-    """Names the dense array class and how to make one (core does: it imports this module)."""
-    global _dense, wrap
-    _dense, wrap = cls, wrapper
-
-
 # -- assignment ---------------------------------------------------------------------------------------------------------------
 def _assign(array: NDArray, key: Any, value: Any) -> None:
     target = array._t
+    if not state.recording and target.ndim > 0 and array.__class__ is _dense:
+        view = target if key is Ellipsis or _whole_slice(key) else _leading(target, key)
+        if view is not None and _assign_view(view, value):
+            return
     shape = tuple(target.shape)
     if state.recording:
         if hasattr(value, "_t") and value._rec is not None and _whole(key) and value.shape == shape:
             value.copyto(array)  # recorded: the array becomes the value
             return
-        array._write_guard(value)
+        if array._rec is not None and not array._rec.freed:
+            raise MXNetError(IN_GRAPH if _whole(key) else IN_PLACE)
+        guard_write(array, value)
     if target.ndim == 0:
         if not (isinstance(key, tuple) and len(key) == 0) and key != slice(None) and key is not Ellipsis:
             raise IndexError("scalar array can only accept `()` and `:` as index")
@@ -263,11 +329,22 @@ def _assign(array: NDArray, key: Any, value: Any) -> None:
         return
     if target.numel() == 0:
         return
-    expanded = expand_key(_plain_indices(key), shape)
+    expanded = expand_key(_without_true(key), shape)
     if is_advanced(expanded):
         _assign_advanced(target, expanded, value)
     else:
         _assign_basic(target, _Basic(expanded, shape), expanded, value)
+
+
+def _assign_view(view: torch.Tensor, value: Any) -> bool:
+    """Writes numbers and dense arrays of the view's shape; False for values that need more care."""
+    if (value.__class__ is float or value.__class__ is int) and view.is_floating_point():
+        view.fill_(value)
+        return True
+    if value.__class__ is _dense and value._t.shape == view.shape:
+        view.copy_(value._t)
+        return True
+    return False
 
 
 def _whole(key: Any) -> bool:
@@ -284,15 +361,27 @@ def _value_tensor(value: Any, target: torch.Tensor) -> torch.Tensor:
         try:
             numbers = np.array([v.asnumpy() if hasattr(v, "asnumpy") else v for v in value] if isinstance(value, (list, tuple)) else value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"{type(target).__name__} does not support assignment with non-array-like object {value} of type {type(value)}") from None
+            raise _no_array(value) from None
         tensor = torch.from_numpy(np.ascontiguousarray(numbers).reshape(numbers.shape))
     return tensor.to(device=target.device, dtype=target.dtype)
 
 
+def _no_array(value: Any) -> TypeError:
+    return TypeError(f"{_dense} does not support assignment with non-array-like object {value} of type {type(value)}")
+
+
 def _from_numpy(value: np.ndarray[Any, Any]) -> torch.Tensor:
     if value.dtype.kind not in "biuf":
-        raise TypeError(f"cannot assign a NumPy array of type {value.dtype}")
+        raise _no_array(value)
     return torch.from_numpy(np.array(value, order="C"))
+
+
+def _without_true(key: Any) -> Any:
+    """The key of an assignment: True selects everything, as in NumPy. Errors: IndexError for False, which MXNet takes for True."""
+    entries = key if isinstance(key, tuple) else (key,)
+    if any(entry is False for entry in entries):
+        raise IndexError("False as index of an assignment selects nothing")
+    return _plain_indices(tuple(entry for entry in entries if entry is not True))
 
 
 def _fit(value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
@@ -304,12 +393,13 @@ def _fit(value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     try:
         return value.expand(shape)
     except RuntimeError:
-        raise ValueError(f"could not broadcast input array from shape {tuple(value.shape)} into shape {shape}") from None
+        text = "operands could not be broadcast together with remapped shapes[original->remapped]:"
+        raise ValueError(f"{text} {tuple(value.shape)} and requested shape {shape}") from None
 
 
 def _assign_basic(target: torch.Tensor, basic: _Basic, key: tuple[Any, ...], value: Any) -> None:
     if isinstance(value, _NUMBERS):
-        _store(target, basic, float(value) if not isinstance(value, (bool, np.bool_)) else int(value))
+        _store(target, basic, _number(value, target))
         return
     tensor = _value_tensor(value, target)
     if tensor.data_ptr() == target.data_ptr():
@@ -321,27 +411,34 @@ def _assign_basic(target: torch.Tensor, basic: _Basic, key: tuple[Any, ...], val
     _store(target, basic, _fit(tensor, kept).reshape(basic.block))
 
 
-def _store(target: torch.Tensor, basic: _Basic, value: Any) -> None:
+def _store(target: torch.Tensor, basic: _Basic, value: torch.Tensor) -> None:
     if not basic.backwards:
-        view = basic.select(target)
-        view.fill_(value) if not isinstance(value, torch.Tensor) else view.copy_(value)
+        basic.select(target).copy_(value)
         return
     grids = [torch.arange(begin, begin + count * step, step, device=target.device) for begin, count, step in basic.slices]
     index = tuple(torch.meshgrid(*grids, indexing="ij"))
-    target[index] = value.contiguous() if isinstance(value, torch.Tensor) else target.new_full((), value)
+    target[index] = value
 
 
 def _assign_advanced(target: torch.Tensor, key: tuple[Any, ...], value: Any) -> None:
-    index = _torch_key(key, tuple(target.shape), target.device)
-    plain, index = _positions(target, index)
-    places = plain[index]
-    tensor = target.new_full((), value) if isinstance(value, _NUMBERS) else _value_tensor(value, target)
+    advanced = _Advanced(key, tuple(target.shape), target.device)
+    places = advanced.take(torch.arange(target.numel(), device=target.device).view(target.shape))
+    if isinstance(value, _NUMBERS):
+        target.view(-1)[places.reshape(-1)] = _number(value, target)
+        return
+    tensor = _value_tensor(value, target)
+    if advanced.new_axes and tensor.ndim > places.ndim:
+        tensor = tensor.squeeze([axis for axis in advanced.new_axes if axis < tensor.ndim])
     target.view(-1)[places.reshape(-1)] = _fit(tensor, tuple(places.shape)).reshape(-1)
 
 
-def _positions(target: torch.Tensor, index: tuple[Any, ...]) -> tuple[torch.Tensor, tuple[Any, ...]]:
-    flat = torch.arange(target.numel(), device=target.device).view(target.shape)
-    return _flipped(flat, index)
+def _number(value: Any, target: torch.Tensor) -> torch.Tensor:
+    """A number in the target's type: cut and wrapped for integers, as C does."""
+    if target.is_floating_point() or target.dtype is torch.bool:
+        return target.new_full((), float(value))
+    number = float(value)
+    whole = torch.tensor(int(value) if math.isfinite(number) and abs(number) < 2**63 else 0, dtype=torch.int64, device=target.device)
+    return whole.to(target.dtype)
 
 
 # -- helpers that other code imports from mxnet.ndarray -----------------------------------------------------------------------

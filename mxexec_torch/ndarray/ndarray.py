@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base import NDArrayHandle, mx_real_t
-from ..dtypes import BFLOAT16, CODE_TO_NAME, numpy_type
+from ..dtypes import CODE_TO_NAME, numpy_type
 from .arithmetic import (
     add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor, maximum, minimum, modulo, multiply,
     not_equal, power, subtract, true_divide,
@@ -29,9 +29,9 @@ __all__ = [
 _STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = -1, 0, 1, 2
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
-_DTYPE_MX_TO_NP: dict[int, Any] = {-1: None, **{code: numpy_type(name) for code, name in CODE_TO_NAME.items()}}
-# bfloat16's structured type cannot be looked up by its class: it has none of its own
-_DTYPE_NP_TO_MX: dict[Any, int] = {kind: code for code, kind in _DTYPE_MX_TO_NP.items() if kind is not BFLOAT16} | {BFLOAT16: 12}
+# the types that MXNet's Python layer knows; bfloat16's is structured and stands for itself
+_DTYPE_MX_TO_NP: dict[int, Any] = {-1: None, **{code: numpy_type(CODE_TO_NAME[code]) for code in (*range(8), 12)}}
+_DTYPE_NP_TO_MX: dict[Any, int] = {kind: code for code, kind in _DTYPE_MX_TO_NP.items()}
 
 
 def _new_empty_handle() -> NDArrayHandle:

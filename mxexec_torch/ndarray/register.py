@@ -18,7 +18,7 @@ from ..dtypes import BFLOAT16
 from ..published import parameters, place
 from ..registry import OpDef
 from .core import NDArray
-from .invoke import Plan, run, run1, run2
+from .invoke import Plan, run, run1, run2, run_dense
 
 __all__ = ["function_of", "module_functions", "names_of"]
 
@@ -98,7 +98,7 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
             if value is not None:
                 assert isinstance(value, NDArray), f"Argument {parameter} must have NDArray type, but got {value}"
                 given_arrays.append(value)
-        if kwargs and attributes:
+        if kwargs and op.attrs:  # without any parameters MXNet ignores unknown keywords
             given = dict(kwargs) | {n: _attribute(n, v) for n, v in zip(attributes, values, strict=True) if v is not _Null}
             plan = Plan(op, given, len(given_arrays))
         if plan is None:
@@ -118,10 +118,14 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
         lines += ["    plan = _only"]
     if len(arrays) == 1:
         lines += [f"    if {arrays[0]}.__class__ is _NDArray:", f"        return _run1(plan, {arrays[0]}, out)"]
-    elif len(arrays) == 2:
-        lines += [f"    if {arrays[0]}.__class__ is _NDArray and {arrays[1]}.__class__ is _NDArray:", f"        return _run2(plan, {arrays[0]}, {arrays[1]}, out)"]
+    elif arrays:
+        dense = " and ".join(f"{array}.__class__ is _NDArray" for array in arrays)
+        runner = f"_run2(plan, {arrays[0]}, {arrays[1]}, out)" if len(arrays) == 2 else f"_run_dense(plan, {inputs}, out)"
+        lines += [f"    if {dense}:", f"        return {runner}"]
     lines += [f"    return _general({inputs}, {values}, kwargs, out, plan)"]
-    scope: dict[str, Any] = {"_Null": _Null, "_plans": plans, "_make": make, "_general": general, "_NDArray": NDArray, "_run1": run1, "_run2": run2}
+    scope: dict[str, Any] = {
+        "_Null": _Null, "_plans": plans, "_make": make, "_general": general, "_NDArray": NDArray, "_run1": run1, "_run2": run2, "_run_dense": run_dense,
+    }  # fmt: skip
     if not attributes:
         scope["_only"] = Plan(op, {}, len(arrays))
     exec(compile("\n".join(lines), f"<mx.nd.{name}>", "exec"), scope)  # the text holds registry names only
@@ -136,9 +140,11 @@ def _variadic(op: OpDef) -> Callable[..., Any]:
     def call(*data: Any, **kwargs: Any) -> Any:
         kwargs.pop("name", None)
         out = kwargs.pop("out", None)
+        dense = True
         for value in data:
             if value.__class__ is not NDArray:
                 assert isinstance(value, NDArray), _POSITIONAL.format(value)
+                dense = False
         key = (len(data), *kwargs.items())
         try:
             plan = plans.get(key)
@@ -153,7 +159,7 @@ def _variadic(op: OpDef) -> Callable[..., Any]:
                 if len(plans) > _MAX_PLANS:
                     plans.clear()
                 plans[key] = plan
-        return run(plan, data, out)
+        return run_dense(plan, data, out) if dense else run(plan, data, out)
 
     return call
 

@@ -11,7 +11,16 @@ from typing import Any
 
 import torch
 
-__all__ = ["Leaf", "Record", "constant_record", "leaves_below", "release", "state"]
+from ..errors import MXNetError
+
+__all__ = ["IN_GRAPH", "IN_PLACE", "Leaf", "Record", "constant_record", "guard_write", "leaves_of", "records_below", "release", "state"]
+
+
+IN_GRAPH = (
+    "Assigning to NDArrays that are already in a computational graph has no defined gradient: call backward first, or write outside of record(). "
+    "This concerns +=, *=, relu(x, out=x), y[idx] = x and the like."
+)
+IN_PLACE = "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd."
 
 
 class _State(threading.local):
@@ -55,8 +64,8 @@ def constant_record() -> Record:
     return record
 
 
-def _walk(heads: list[Record], gradients: bool = False) -> list[Record]:
-    """Every record below the heads. gradients: leaves at inputs whose gradient array is never written (labels) are left out."""
+def records_below(heads: list[Record]) -> list[Record]:
+    """Every record that the heads were computed from, each once. Leaves whose gradient would never be written (labels) are left out."""
     seen: set[int] = set()
     found: list[Record] = []
     stack = list(heads)
@@ -66,7 +75,7 @@ def _walk(heads: list[Record], gradients: bool = False) -> list[Record]:
             continue
         seen.add(id(record))
         found.append(record)
-        if gradients and record.op is not None and getattr(record.op, "untouched_grads", ()):
+        if getattr(record.op, "untouched_grads", ()):
             stack.extend(_written(record))
         else:
             stack.extend(record.inputs)
@@ -79,14 +88,22 @@ def _written(record: Record) -> list[Record]:
     return [r for name, r in zip(names, record.inputs, strict=True) if r.leaf is None or name not in op.untouched_grads]
 
 
-def leaves_below(heads: list[Record]) -> list[Leaf]:
-    """The leaves that the heads were computed from, each once."""
-    return [r.leaf for r in _walk(heads, gradients=True) if r.leaf is not None]
+def leaves_of(records: list[Record]) -> list[Leaf]:
+    """The leaves among records."""
+    return [r.leaf for r in records if r.leaf is not None]
 
 
-def release(heads: list[Record]) -> None:
-    """Marks everything below the heads as freed: those arrays are constants from now on. Leaves stay leaves."""
-    for record in _walk(heads):
+def release(records: list[Record]) -> None:
+    """Marks records as freed: those arrays are constants from now on. Leaves stay leaves."""
+    for record in records:
         if record.leaf is None:
             record.freed = True
             record.inputs = ()
+
+
+def guard_write(array: Any, value: Any = None) -> None:
+    """Refuses to write to an array that recording has seen, or a recorded value into a part of one. Errors: MXNetError."""
+    if array._rec is not None and not array._rec.freed:
+        raise MXNetError(IN_GRAPH)
+    if (rec := getattr(value, "_rec", None)) is not None and not (rec.freed or rec.constant):
+        raise MXNetError(IN_PLACE)

@@ -1,0 +1,165 @@
+"""Plans: an operator with parsed attributes, ready to run on tensors; and what is done with the results of every call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ..context import Context
+from ..errors import MXNetError, translated
+from ..infer.rules import any_dtype, elementwise, same_dtype
+from ..infer.state import Dtypes, Shapes, show
+from ..registry import Attrs, Grad, OpDef, Out
+from .core import NDArray
+from .tape import state
+
+__all__ = ["TORCH_ERRORS", "Plan", "context_argument", "failure", "out_arrays", "owned", "results_of", "store", "write_inputs"]
+
+TORCH_ERRORS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
+_STORAGE_OPS = ("cast_storage", "_sparse_retain", "_square_sum", "_contrib_getnnz")
+
+
+class Plan:
+    """An operator with its attributes, ready to run on arrays.
+
+    given: the attributes as the user wrote them (for get_symbol). seen: combinations of input shapes and types found to be right.
+    """
+
+    __slots__ = (
+        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "layout", "num_inputs", "op", "plain", "quick", "seen", "sparse", "train",
+    )
+
+    def __init__(self, op: OpDef, given: Mapping[str, Any], num_inputs: int | None = None) -> None:
+        self.op = op
+        self.given = dict(given)
+        self.attrs: Attrs = op.parse(given)
+        specs = op.node_inputs(self.attrs, num_inputs)
+        self.num_inputs = len(specs)
+        self.layout: tuple[int, ...] | None = None
+        if op.present and not op.variadic:
+            positions = iter(range(len(specs)))
+            layout = [next(positions) if s.name not in op.present or op.present[s.name](self.attrs) else -1 for s in op.inputs]
+            while layout and layout[-1] < 0:
+                layout.pop()  # the body's own default is None
+            self.layout = None if layout == list(range(len(layout))) else tuple(layout)
+        self.train = next((k for k, what in op.injected.items() if what == "train"), None)
+        self.device = next((k for k, what in op.injected.items() if what == "device"), None)
+        self.checks_shape = op.shape is not None and not (op.shape is elementwise and self.num_inputs < 2)
+        self.checks_dtype = op.dtype is not any_dtype and not ((op.dtype is None or op.dtype is same_dtype) and self.num_inputs < 2)
+        self.seen: set[Any] = set()
+        self.checks = self.checks_shape or self.checks_dtype
+        writes = any(spec.kind != "arg" for spec in op.inputs)
+        # the result may be sparse although all inputs are dense
+        self.sparse = op.name in _STORAGE_OPS or self.attrs.get("forward_stype") is not None
+        simple = not self.sparse and self.layout is None and self.device is None and self.train is None and not writes
+        # the bound body where nothing depends on the device or the mode and nothing is written
+        self.quick: Callable[..., Any] | None = None
+        self.ctx: Context | None = context_argument(self.attrs["ctx"]) if self.attrs.get("ctx") else None
+        self._bodies: list[Callable[..., Any] | None] = [None, None]
+        if simple:
+            self.quick = self.body(False)
+        # torch's autograd through the body is all there is to recording
+        self.plain = op.grad is Grad.AUTO and not op.refused_grads and op.backward_writes is None and op.name != "Cast"
+
+    def body(self, train: bool) -> Callable[..., Any]:
+        """The body with its attributes bound."""
+        found = self._bodies[train]
+        if found is None:
+            kwargs = {name: self.attrs[name] for name in self.op.passed}
+            if self.op.any_attrs:
+                kwargs.update({k: v for k, v in self.attrs.items() if k not in self.op.attrs})
+            if self.train is not None:
+                kwargs[self.train] = train
+            found = self._bodies[train] = functools.partial(self.op.body, **kwargs) if kwargs else self.op.body
+        return found
+
+    def apply(self, tensors: Sequence[torch.Tensor], device: torch.device | None) -> Any:
+        """Runs the body; absent optional inputs become None."""
+        arguments: Sequence[torch.Tensor | None] = tensors if self.layout is None else [None if i < 0 else tensors[i] for i in self.layout]
+        body = self.body(state.training)
+        return body(*arguments, **{self.device: device}) if self.device is not None else body(*arguments)
+
+    def check(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Runs the operator's shape and type rules on these inputs, once for each combination. Errors: MXNetError as the rules word it."""
+        key = (*[t.shape for t in tensors], *[t.dtype for t in tensors])
+        if key in self.seen:
+            return
+        op, a = self.op, self.attrs
+        names = [spec.name for spec in op.node_inputs(a, len(tensors))]
+        unknown = [None] * op.num_outputs(a)
+        if self.checks_dtype:
+            (op.dtype or same_dtype)(a, Dtypes(op, a, op.name, [t.dtype for t in tensors], unknown, names))
+        if self.checks_shape and op.shape is not None:
+            op.shape(a, Shapes(op, a, op.name, [tuple(t.shape) for t in tensors], unknown, names))
+        if len(self.seen) > 4096:
+            self.seen.clear()
+        self.seen.add(key)
+
+
+def context_argument(value: Any) -> Context:
+    """The context of a `ctx` attribute: a Context or its text, 'gpu(0)'. Errors: MXNetError for other text."""
+    if isinstance(value, Context):
+        return value
+    text = str(value)
+    kind, bracket, number = text.partition("(")
+    if kind not in Context.devstr2type or not bracket or not number.endswith(")") or not number[:-1].lstrip("-").isdigit():
+        raise MXNetError(f"Invalid context string {text}")
+    return Context(kind, int(number[:-1]))
+
+
+# -- results ------------------------------------------------------------------------------------------------------------------
+def owned(result: torch.Tensor, inputs: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The result in contiguous memory of its own: operators return new arrays, torch often views of its inputs."""
+    if result._is_view() or not result.is_contiguous():
+        return result.clone(memory_format=torch.contiguous_format)
+    pointer = result.data_ptr()
+    for tensor in inputs:
+        if tensor.data_ptr() == pointer:
+            return result.clone(memory_format=torch.contiguous_format)
+    return result
+
+
+def results_of(result: Any) -> tuple[Sequence[torch.Tensor], Out | None]:
+    if isinstance(result, torch.Tensor):
+        return (result,), None
+    if isinstance(result, Out):
+        return result.outputs, result
+    return result, None
+
+
+def failure(plan: Plan, tensors: Sequence[torch.Tensor], error: Exception) -> MXNetError:
+    given = ", ".join(f"{show(tuple(t.shape))} {show(t.dtype)}" for t in tensors)
+    return translated(error, f"Error in operator {plan.op.name}: inputs {given or 'none'} are not accepted: {error}")
+
+
+def out_arrays(out: Any) -> list[NDArray]:
+    if isinstance(out, NDArray):
+        return [out]
+    arrays = list(out) if len(out) >= 0 else []
+    for array in arrays:
+        if not isinstance(array, NDArray):
+            raise TypeError(f"out must be an NDArray or a list of them, not {type(array).__name__}")
+    return arrays
+
+
+def store(array: NDArray, result: torch.Tensor, where: str, index: int = 0) -> None:
+    """Writes a result into an existing array. Errors: MXNetError when its shape or type differs."""
+    target = array._t
+    if target.dtype is not result.dtype:
+        raise MXNetError(f"Error in operator {where}: Incompatible attr in node {where} at {index}-th output: expected {show(target.dtype)}, got {show(result.dtype)}")
+    if target.shape != result.shape:
+        expected, got = show(tuple(target.shape)), show(tuple(result.shape))
+        raise MXNetError(
+            f"Error in operator {where}: Shape inconsistent, Provided = {expected}, inferred shape={got} "
+            f"(Incompatible attr in node {where} at {index}-th output: expected {expected}, got {got})"
+        )
+    target.copy_(result.detach())
+
+
+def write_inputs(plan: Plan, inputs: Sequence[NDArray], writes: Mapping[str, torch.Tensor]) -> None:
+    names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
+    for name, value in writes.items():
+        inputs[names.index(name)]._t.copy_(value.detach())
