@@ -100,6 +100,12 @@ def _batch_norm(a: Attrs, s: Sequence[str]) -> str:
     return D
 
 
+def _embedding(a: Attrs, s: Sequence[str]) -> str:
+    if C in s:
+        raise MXNetError(f"Embedding takes dense or row_sparse arrays, got {', '.join(s)}")
+    return D
+
+
 def _square_sum(a: Attrs, s: Sequence[str]) -> str:
     return R if a.axis in ((1,), 1) and a.keepdims else D
 
@@ -132,6 +138,7 @@ _RULES: dict[str, Rule] = {
     "_contrib_getnnz": _only(C, "getnnz", lambda a, s: D),
     "_contrib_quadratic": lambda a, s: C if s[0] == C and a.c == 0 else D,
     "BatchNorm": _batch_norm,
+    **dict.fromkeys(("Embedding", "_contrib_SparseEmbedding"), _embedding),
     "_random_normal_like": lambda a, s: s[0] if s[0] == R else D,
     "_random_uniform_like": lambda a, s: s[0] if s[0] == R else D,
 }

@@ -1,0 +1,310 @@
+"""Sparse arrays. Storage types and stored elements are compared with what MXNet 1.9.1 gave (tests/storage_cases.py)."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mxexec_torch as mx
+from mxexec_torch import MXNetError, autograd
+from mxexec_torch import ndarray as nd
+from mxexec_torch.ndarray.sparse import CSRNDArray, RowSparseNDArray
+
+from . import storage_cases
+
+RECORDED = json.loads(storage_cases.RECORDED.read_text())
+DENSE = np.array([[0, 1, 0], [2, 0, 3], [0, 0, 0]], dtype="float32")
+
+
+def rows(data: Any = ((1.0, 2.0), (3.0, 4.0)), indices: Any = (1, 3), n: int = 5) -> RowSparseNDArray:
+    return nd.sparse.row_sparse_array((np.array(data, dtype="float32"), list(indices)), shape=(n, len(data[0])))
+
+
+def csr() -> CSRNDArray:
+    return nd.sparse.csr_matrix(DENSE)
+
+
+# ------------------------------------------------------------------------------------------------------ against the record
+def test_inferred_storage_types() -> None:
+    found = storage_cases.inferred(mx)
+    assert found.keys() == RECORDED["inferred"].keys()
+    different = {k: (v, found[k]) for k, v in RECORDED["inferred"].items() if found[k] != v}
+    assert not different
+
+
+def test_stored_elements_of_results() -> None:
+    found = storage_cases.results(mx)
+    assert found.keys() == RECORDED["results"].keys()
+    for name, wanted in RECORDED["results"].items():
+        _compare(name, found[name], wanted)
+
+
+def _compare(name: str, got: Any, wanted: Any) -> None:
+    if isinstance(wanted, list) and wanted and not isinstance(wanted[0], (int, float)):
+        assert len(got) == len(wanted), name
+        for g, w in zip(got, wanted, strict=True):
+            _compare(name, g, w)
+    elif isinstance(wanted, list):
+        np.testing.assert_allclose(got, wanted, rtol=2e-5, err_msg=name)
+    else:
+        assert got == wanted, name
+
+
+# ---------------------------------------------------------------------------------------------------------------- creation
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nd.sparse.csr_matrix(DENSE), lambda: nd.sparse.csr_matrix(nd.array(DENSE)), lambda: nd.sparse.csr_matrix(DENSE.tolist()),
+        lambda: nd.sparse.csr_matrix(csr()), lambda: nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3, 3]), shape=(3, 3)),
+        lambda: nd.sparse.csr_matrix((nd.array([1, 2, 3]), nd.array([1, 0, 2]), nd.array([0, 1, 3, 3]))),
+        lambda: nd.sparse.array(csr()), lambda: nd.array(csr()), lambda: nd.array(DENSE).tostype("csr"),
+    ],
+)  # fmt: skip
+def test_csr_from_many_things(make: Any) -> None:
+    made = make()
+    assert made.stype == "csr" and type(made) is CSRNDArray and made.shape == (3, 3) and made.dtype is np.float32
+    np.testing.assert_array_equal(made.asnumpy(), DENSE)
+    made.check_format()
+    assert made.indices.dtype is np.int64 and made.indptr.dtype is np.int64
+    np.testing.assert_array_equal(made.indptr.asnumpy(), [0, 1, 3, 3])
+
+
+def test_csr_from_scipy_and_coordinates() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_matrix(DENSE.astype("float64"))
+    for made in (nd.sparse.csr_matrix(matrix), nd.sparse.array(matrix), nd.array(matrix)):
+        assert made.dtype is np.float64
+        np.testing.assert_array_equal(made.asnumpy(), DENSE)
+    doubled = nd.sparse.csr_matrix(([1.0, 1.0, 5.0], ([0, 0, 2], [1, 1, 0])), shape=(3, 2))
+    np.testing.assert_array_equal(doubled.asnumpy(), [[0, 2], [0, 0], [5, 0]])
+    assert (csr().asscipy() != sparse.csr_matrix(DENSE)).nnz == 0
+
+
+def test_row_sparse_from_many_things() -> None:
+    dense = np.zeros((4, 2, 3), dtype="float32")
+    dense[2] = 7
+    for made in (nd.sparse.row_sparse_array(dense), nd.array(dense).tostype("row_sparse"), nd.sparse.row_sparse_array((dense[2:3], [2]), shape=(4, 2, 3))):
+        assert made.stype == "row_sparse" and type(made) is RowSparseNDArray
+        np.testing.assert_array_equal(made.asnumpy(), dense)
+        np.testing.assert_array_equal(made.indices.asnumpy(), [2])
+    assert nd.sparse.row_sparse_array((np.ones((1, 2)), [4])).shape == (5, 2)
+
+
+def test_empty_ones() -> None:
+    for made in (nd.zeros((3, 2), stype="csr"), nd.sparse.csr_matrix((3, 2)), nd.sparse.empty("csr", (3, 2)), nd.empty((3, 2), stype="csr")):
+        assert made.data.shape == (0,) and made.indptr.shape == (4,) and not made.asnumpy().any()
+    for made in (nd.zeros((3, 2), stype="row_sparse"), nd.sparse.row_sparse_array((3, 2)), nd.sparse.zeros("row_sparse", (3, 2), dtype="int32")):
+        assert made.data.shape == (0, 2) and made.indices.shape == (0,) and not made.asnumpy().any()
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: nd.sparse.csr_matrix(DENSE, shape=(2, 2)), ValueError), (lambda: nd.sparse.csr_matrix((2, 2), shape=(3, 2)), ValueError),
+        (lambda: nd.sparse.csr_matrix(([], [], [0])), ValueError), (lambda: nd.sparse.csr_matrix(rows()), ValueError),
+        (lambda: nd.sparse.row_sparse_array(csr()), ValueError), (lambda: nd.sparse.row_sparse_array((2, 2), shape=(3, 2)), ValueError),
+        (lambda: nd.sparse.zeros("dense", (2, 2)), ValueError), (lambda: nd.array([1, 2]).tostype("csr"), ValueError),
+        (lambda: csr().tostype("row_sparse"), ValueError), (lambda: rows().tostype("csr"), ValueError),
+        (lambda: nd.sparse.array(nd.ones(2)), AssertionError), (lambda: nd.sparse.csr_matrix(object()), TypeError),
+        (lambda: csr().size, NotImplementedError), (lambda: csr().reshape((9,)), MXNetError), (lambda: rows()[1], NotImplementedError),
+        (lambda: csr()[::2], ValueError), (lambda: csr()[0, 1], ValueError), (lambda: rows().copyto(nd.zeros((5, 2), stype="csr")), TypeError),
+        (lambda: rows().copyto(nd.zeros((4, 2))), MXNetError), (lambda: nd.sparse.retain(nd.ones((2, 2)), nd.ones(1)), MXNetError),
+        (lambda: nd.clip(rows(), 1, 2), MXNetError), (lambda: nd.contrib.getnnz(rows()), MXNetError),
+    ],
+)  # fmt: skip
+def test_refusals(call: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nd.sparse.csr_matrix(([7, 8, 9], [0, 2, 1], [0, 5, 2, 3]), shape=(3, 4)), "must not fall"),
+        (lambda: nd.sparse.csr_matrix(([7, 8, 9], [2, 1, 1], [0, 2, 2, 3]), shape=(3, 4)), "must rise"),
+        (lambda: nd.sparse.csr_matrix(([7, 8, 9], [1, 2, 1], [0, 2, 2, 4]), shape=(3, 4)), "run from"),
+        (lambda: nd.sparse.csr_matrix(([7, 8, 9], [1, 9, 1], [0, 2, 2, 3]), shape=(3, 4)), "outside 0 to 3"),
+        (lambda: rows(indices=(1, 9)), "outside 0 to 4"), (lambda: rows(indices=(3, 1)), "must rise"), (lambda: rows(indices=(1, -2)), "outside"),
+    ],
+)  # fmt: skip
+def test_check_format(make: Any, text: str) -> None:
+    array = make()
+    with pytest.raises(MXNetError, match=text):
+        array.check_format()
+
+
+def test_an_impossible_array_gives_an_error_and_no_crash() -> None:
+    for array in (rows(indices=(1, 9)), nd.sparse.csr_matrix(([7], [9], [0, 1, 1]), shape=(2, 3))):
+        with pytest.raises(MXNetError, match="outside"):
+            array.asnumpy()
+
+
+# ------------------------------------------------------------------------------------------------------- behaving as array
+def test_parts_are_copies_and_description() -> None:
+    array = csr()
+    array.data[:] = 9
+    np.testing.assert_array_equal(array.asnumpy(), DENSE)
+    assert repr(array) == str(array) == "\n<CSRNDArray 3x3 @cpu(0)>"
+    assert len(array) == 3 and array.ndim == 2 and array.context == mx.cpu() and array._num_aux == 2
+    with pytest.raises(NotImplementedError):
+        array.data = nd.ones(3)
+
+
+def test_copies_convert_types_and_contexts() -> None:
+    for array in (csr(), rows()):
+        wide = array.astype("float64")
+        assert wide.dtype is np.float64 and wide.stype == array.stype
+        assert array.astype("float32", copy=False) is array and array.astype("float32") is not array
+        moved = array.copyto(mx.cpu(1))
+        assert moved.context == mx.cpu(1) and moved.stype == array.stype
+        assert array.as_in_context(mx.cpu()) is array
+        target = nd.zeros(array.shape, stype=array.stype, dtype="float64")
+        assert array.copyto(target) is target and target.dtype is np.float64
+        np.testing.assert_array_equal(target.asnumpy(), array.asnumpy())
+        dense = nd.zeros(array.shape)
+        array.copyto(dense)
+        np.testing.assert_array_equal(dense.asnumpy(), array.asnumpy())
+        with pytest.warns(RuntimeWarning):
+            assert array.copyto(array) is False
+
+
+def test_assignment_takes_over_content() -> None:
+    for stype in ("csr", "row_sparse"):
+        array = nd.zeros((3, 3), stype=stype)
+        for source in (nd.array(DENSE), nd.array(DENSE).tostype(stype)):
+            array[:] = 0 * array
+            array[:] = source
+            np.testing.assert_array_equal(array.asnumpy(), DENSE)
+        with pytest.warns(RuntimeWarning):
+            array[:] = DENSE * 2
+        np.testing.assert_array_equal(array.asnumpy(), DENSE * 2)
+        with pytest.raises((ValueError, TypeError)):
+            array[1] = 3
+        with pytest.raises(TypeError):
+            array[:] = "text"
+    rows_only = nd.zeros((2, 2), stype="row_sparse")
+    rows_only[:] = 2
+    assert rows_only.asnumpy().tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(ValueError):
+        nd.zeros((2, 2), stype="csr")[:] = 2
+
+
+def test_rows_of_csr() -> None:
+    for key in (0, 1, -1, slice(0, 2), slice(1, None), slice(-2, 3), slice(None, 1)):
+        expected = DENSE[[key]] if isinstance(key, int) else DENSE[key]
+        got = csr()[key]
+        assert got.stype == "csr"
+        np.testing.assert_array_equal(got.asnumpy(), expected)
+        got.check_format()
+    array = csr()
+    assert array[:] is array
+
+
+def test_in_place_arithmetic_keeps_the_array() -> None:
+    for array in (csr(), nd.array(DENSE).tostype("row_sparse")):
+        same = array
+        array += array
+        array *= 3
+        array -= nd.array(DENSE)
+        array /= 5
+        assert array is same
+        np.testing.assert_allclose(array.asnumpy(), DENSE)
+
+
+def test_pickle_keeps_storage() -> None:
+    for array in (csr(), rows()):
+        again = pickle.loads(pickle.dumps(array))
+        assert type(again) is type(array)
+        again.check_format()
+        np.testing.assert_array_equal(again.asnumpy(), array.asnumpy())
+
+
+def test_results_do_not_share_memory_with_operands() -> None:
+    array = csr()
+    for other in (array.copy(), nd.identity(array), array + nd.zeros((3, 3), stype="csr"), array.tostype("csr"), array[0:3]):
+        other._values.fill_(9)
+    np.testing.assert_array_equal(array.asnumpy(), DENSE)
+
+
+def test_huge_sparse_shapes_need_no_dense_memory() -> None:
+    n = 1 << 20
+    wide = nd.sparse.csr_matrix(([1.0, 2.0], [5, n - 1], [0, 2]), shape=(1, n))
+    tall = nd.sparse.row_sparse_array((np.ones((2, 4)), [3, n * 64]), shape=(n * 128, 4))
+    assert float(wide.sum().asscalar()) == 3 and float((wide * wide).norm().asscalar()) == pytest.approx(17**0.5)
+    both = nd.elemwise_add(tall, tall)
+    assert both.data.asnumpy().sum() == 16
+    weight = nd.sparse.row_sparse_array((np.ones((1, 4)), [n - 1]), shape=(n, 4), dtype="float32")
+    assert nd.dot(wide, weight).asnumpy().tolist() == [[2, 2, 2, 2]]
+
+
+# --------------------------------------------------------------------------------------------------------------- gradients
+def test_gradient_buffers_take_their_storage_type() -> None:
+    weight = nd.array([[1, 2], [3, 4], [5, 6]])
+    weight.attach_grad(stype="row_sparse")
+    with autograd.record():
+        loss = nd.Embedding(nd.array([2, 0, 2]), weight, input_dim=3, output_dim=2, sparse_grad=True).sum()
+    loss.backward()
+    assert weight.grad.stype == "row_sparse"
+    assert weight.grad.indices.asnumpy().tolist() == [0, 2]
+    assert weight.grad.asnumpy().tolist() == [[1, 1], [0, 0], [2, 2]]
+
+
+def test_gradient_of_dot_with_csr() -> None:
+    weight = nd.ones((3, 2))
+    weight.attach_grad(stype="row_sparse")
+    with autograd.record():
+        out = nd.dot(csr(), weight)
+    out.backward()
+    np.testing.assert_array_equal(weight.grad.asnumpy(), DENSE.T @ np.ones((3, 2)))
+
+
+def test_gradients_through_sparse_arrays() -> None:
+    for stype in ("csr", "row_sparse"):
+        x = nd.array(DENSE).tostype(stype)
+        x.attach_grad()
+        with autograd.record():
+            y = nd.square(x * 2)
+        assert y.stype == stype
+        y.backward()
+        np.testing.assert_array_equal(x.grad.asnumpy(), 8 * DENSE)
+
+
+def test_gradient_request_add_on_sparse_buffers() -> None:
+    x = nd.ones((3, 2))
+    x.attach_grad(grad_req="add", stype="row_sparse")
+    for _ in range(2):
+        with autograd.record():
+            y = nd.take(x, nd.array([1]))
+        y.backward()
+    assert x.grad.asnumpy().tolist() == [[0, 0], [2, 2], [0, 0]]
+
+
+def test_executor_reads_and_writes_sparse_arrays() -> None:
+    data, weight = mx.sym.Variable("data", stype="csr"), mx.sym.Variable("w", stype="row_sparse")
+    executor = mx.sym.dot(data, weight).simple_bind(mx.cpu(), data=(3, 3), w=(3, 2))
+    assert executor.arg_dict["data"].stype == "csr" and executor.grad_dict["w"].stype == "row_sparse"
+    executor.arg_dict["data"][:] = csr()
+    executor.arg_dict["w"][:] = 1
+    out = executor.forward(is_train=True)[0]
+    np.testing.assert_array_equal(out.asnumpy(), DENSE @ np.ones((3, 2)))
+    executor.backward(nd.ones((3, 2)))
+    np.testing.assert_array_equal(executor.grad_dict["w"].asnumpy(), DENSE.T @ np.ones((3, 2)))
+    executor.arg_dict["data"][:] = 2 * csr()
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), 2 * DENSE @ np.ones((3, 2)))
+
+
+def test_executor_outputs_store_what_operators_store() -> None:
+    a = mx.sym.Variable("a")
+    executor = mx.sym._internal._scatter_plus_scalar(a, scalar=5).bind(mx.cpu(), {"a": rows(((0.0, 0.0), (3.0, 4.0)))})
+    out = executor.forward()[0]
+    assert out.stype == "row_sparse" and out.indices.asnumpy().tolist() == [1, 3]
+    assert out.data.asnumpy().tolist() == [[5, 5], [8, 9]]
+
+
+def test_unknown_storage_type_is_an_error_of_simple_bind() -> None:
+    with pytest.raises(RuntimeError, match="simple_bind error"):
+        (mx.sym.Variable("a") * 2).simple_bind(mx.cpu(), a=(3, 2), stype_dict={"a": "foo"})
