@@ -1,6 +1,6 @@
 """Layers: convolution, pooling, normalization, activations with parameters, softmax, losses, embedding, sequences."""
 
-from ..case import Case, distinct, integers, normal, over_dtypes, positive, uniform, values
+from ..case import Case, Limitation, distinct, integers, normal, over_dtypes, positive, uniform, values
 
 _IMAGE = distinct(2, 4, 6, 5)
 _CONV = dict(data=normal(2, 4, 6, 5), weight=normal(6, 4, 3, 3), bias=normal(6))
@@ -50,7 +50,6 @@ CASES = [
     Case("BatchNorm", "last_axis", inputs=dict(_BN, data=normal(4, 2, 3)), attrs=dict(fix_gamma=False, axis=-1)),
     Case("BatchNorm", "statistics", inputs=_BN, attrs=dict(fix_gamma=False, output_mean_var=True), gradcheck=_STATISTICS),
     Case("BatchNorm", "two_dimensions", inputs=dict(_BN, data=normal(5, 3)), attrs=dict(fix_gamma=False)),
-    Case("BatchNorm", "wrong_gamma", inputs=dict(_BN, gamma=positive(4)), paths=("sym",), error=True),
     Case("LayerNorm", "last", inputs=dict(data=normal(2, 3, 4), gamma=normal(4), beta=normal(4))),
     Case("LayerNorm", "middle", inputs=_NORM, attrs=dict(axis=1, eps=1e-3)),
     Case("GroupNorm", inputs=dict(data=normal(2, 4, 3), gamma=normal(2), beta=normal(2)), attrs=dict(num_groups=2)),
@@ -62,11 +61,12 @@ CASES = [
     Case("LeakyReLU", "prelu_shared", inputs=dict(data=distinct(2, 3, 4), gamma=positive(1)), attrs=dict(act_type="prelu")),
     Case("Dropout", "nothing", inputs=dict(data=normal(3, 4)), attrs=dict(p=0.0)),
     Case("Dropout", "half", inputs=dict(data=uniform(60, 60, low=1, high=2)), sample=True),
-    Case("Dropout", "axes", inputs=dict(data=uniform(40, 40, low=1, high=2)), attrs=dict(p=0.3, axes=(1,)), sample=True),
+    Case("Dropout", "axes", inputs=dict(data=uniform(2000, 2, low=1, high=2)), attrs=dict(p=0.3, axes=(1,)), sample=True),
     *[Case(name, "last", inputs=dict(data=normal(2, 3, 4))) for name in ("softmax", "log_softmax", "softmin")],
     *[Case(name, "axis", inputs=dict(data=normal(2, 3, 4)), attrs=dict(axis=1, temperature=2.0)) for name in ("softmax", "log_softmax", "softmin")],
     *[c for name in ("softmax", "log_softmax") for c in over_dtypes(Case(name, "typed", inputs=dict(data=normal(2, 3))), "float16", "float64")],
-    *[Case("SoftmaxActivation", mode, inputs=dict(data=normal(2, 3, 2, 2)), attrs=dict(mode=mode)) for mode in ("instance", "channel")],
+    Case("SoftmaxActivation", "instance", inputs=dict(data=normal(2, 3, 2, 2)), gradcheck="MXNet's backward goes over another axis than its forward"),
+    Case("SoftmaxActivation", "channel", inputs=dict(data=normal(2, 3, 2, 2)), attrs=dict(mode="channel")),
     Case("SoftmaxOutput", inputs=_CLASSES, **_LOSS),
     *[Case("SoftmaxOutput", f"normalized_{kind}", inputs=_CLASSES, attrs=dict(normalization=kind, grad_scale=2.0), **_LOSS) for kind in ("batch", "valid")],
     Case("SoftmaxOutput", "ignored", inputs=_CLASSES, attrs=dict(use_ignore=True, ignore_label=2, normalization="valid"), **_LOSS),
@@ -91,3 +91,7 @@ CASES = [
     Case("_contrib_AdaptiveAvgPooling2D", inputs=dict(data=normal(1, 2, 5, 4)), attrs=dict(output_size=(2, 3))),
     Case("_contrib_BilinearResize2D", inputs=dict(data=normal(1, 2, 3, 4)), attrs=dict(height=5, width=6)),
 ]  # fmt: skip
+
+LIMITATIONS = [
+    Limitation("BatchNorm", "nd.after.gamma", "fixed_gamma", "fix_gamma writes ones to the stored gamma in training only, MXNet in inference too (gamma counts as 1 in both)"),
+]

@@ -1,6 +1,6 @@
 """Operators that move values: reshaping, joining, slicing, repeating, and those that make tensors."""
 
-from ..case import Case, integers, normal, over_dtypes, values
+from ..case import Case, Limitation, integers, normal, over_dtypes, values
 
 _DATA = dict(data=normal(2, 3, 4))
 _PARTS = dict(arg0=normal(2, 3), arg1=normal(2, 1), arg2=normal(2, 2))
@@ -76,4 +76,8 @@ CASES = [
     Case("topk", "ascending", inputs=dict(data=integers(2, 5)), attrs=dict(k=2, axis=0, is_ascend=True), grad=()),
     *[Case(name, inputs=dict(data=integers(2, 5)), attrs=dict(axis=1), grad=()) for name in ("sort", "argsort")],
     Case("sort", "descending", inputs=dict(data=normal(2, 5)), attrs=dict(axis=1, is_ascend=False)),
+]
+
+LIMITATIONS = [
+    Limitation("Concat", "partial", lambda case: not case.error, "an output whose parts are not all known is unknown; MXNet reports the sum of the known parts"),
 ]
