@@ -112,7 +112,7 @@ def ifft(data: Tensor, /, *, compute_size: Int = 128) -> Tensor:
     data (*k, 2 d) with alternating real and imaginary parts, of 2 or 4 dimensions -> (*k, d). Source: src/operator/contrib/ifft-inl.h
     """
     values = torch.view_as_complex(data.reshape(*data.shape[:-1], data.shape[-1] // 2, 2).contiguous())
-    return torch.fft.ifft(values, norm="forward").real
+    return torch.real(torch.fft.ifft(values, norm="forward"))
 
 
 @op("_contrib_count_sketch", differentiable=("data",))

@@ -141,7 +141,8 @@ def trsm(
     _float_matrix("linalg.trsm", B)
     matrix = _triangle(A, lower)
     upper = lower if transpose else not lower
-    return torch.linalg.solve_triangular(matrix.mT if transpose else matrix, B * alpha, upper=upper, left=not rightside)
+    solution: Tensor = torch.linalg.solve_triangular(matrix.mT if transpose else matrix, B * alpha, upper=upper, left=not rightside)
+    return solution
 
 
 # -- Cholesky -----------------------------------------------------------------------------------------------------------------
@@ -152,7 +153,8 @@ def potrf(A: Tensor, /, *, lower: Bool = True) -> Tensor:
     Errors: MXNetError when A is not positive definite. Source: src/operator/tensor/la_op.cc
     """
     _square("linalg.potrf", A)
-    return torch.linalg.cholesky(A) if lower else torch.linalg.cholesky(A.mT).mT
+    factor: Tensor = torch.linalg.cholesky(A) if lower else torch.linalg.cholesky(A.mT).mT
+    return factor
 
 
 @op("_linalg_potri", aliases=("linalg_potri",), shape=elementwise, table=("A",))
@@ -194,7 +196,8 @@ def syevd(A: Tensor, /) -> tuple[Tensor, Tensor]:
 def inverse(A: Tensor, /) -> Tensor:
     """The inverse matrix. A (*b, n, n) -> same. Errors: MXNetError when A is singular. Source: src/operator/tensor/la_op.cc"""
     _square("linalg.inverse", A)
-    return torch.linalg.inv(A)
+    inverted: Tensor = torch.linalg.inv(A)
+    return inverted
 
 
 def _regular(A: Tensor, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -259,7 +262,8 @@ def _triangle_positions(size: int, n: int, offset: int, lower: bool, device: tor
     """Positions in an n x n matrix of a triangle's elements, row by row of the lower triangle (of the transpose for an upper one)."""
     rows, columns = torch.tril_indices(size, size, device=device)
     rows = rows + abs(offset)
-    return columns * n + rows if offset > 0 or (offset == 0 and not lower) else rows * n + columns
+    where: Tensor = columns * n + rows if offset > 0 or (offset == 0 and not lower) else rows * n + columns
+    return where
 
 
 @op("_linalg_extracttrian", aliases=("linalg_extracttrian",))

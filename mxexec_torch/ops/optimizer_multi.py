@@ -230,8 +230,8 @@ def _lamb(
             full, grad.to(full.dtype), mean, var, beta1=beta1, beta2=beta2, epsilon=epsilon, t=steps[i], bias_correction=bias_correction,
             wd=wds[i], rescale=rescale, limit=limit,
         )  # fmt: skip
-        norms = ((x * x).sum(dtype=torch.float32).sqrt() for x in (weight, direction))  # MXNet too squares in the element type
-        updated = full - (lrs[i] * trust_ratio(*norms, *bounds)).to(full.dtype) * direction
+        r1, r2 = ((x * x).sum(dtype=torch.float32).sqrt() for x in (weight, direction))  # MXNet too squares in the element type
+        updated = full - (lrs[i] * trust_ratio(r1, r2, *bounds)).to(full.dtype) * direction
         writes.update({f"mean_{i}": mean, f"var_{i}": var})
         if full is not weight:
             writes[f"weight32_{i}"] = updated
