@@ -79,7 +79,9 @@ def multi_lars(
 
 
 def _allclose_shape(a: Attrs, s: Shapes) -> None:
-    s.unify(1, s.get(0), elementwise=True)
+    first, second = s.known(0), s.known(1)
+    if first is not None and second is not None and first != second:
+        raise s.fail(f"allclose: the arrays have different shapes, {show(first)} and {show(second)}")
     s.unify_out(())
 
 

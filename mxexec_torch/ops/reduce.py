@@ -1,6 +1,6 @@
 """Reductions over axes: sum, mean, prod, max, min, norm, moments, argmax and argmin.
 
-`axis` None or () means all axes; `exclude` means all others. Reducing everything gives shape (1,), under np_shape ().
+`axis` None or () means all axes; `exclude` means all others. Reducing everything gives shape (1,), under np_shape too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ..errors import MXNetError
 from ..infer.state import Dtypes, Shapes
 from ..infer.state import Shape as KnownShape
 from ..registry import Attrs, Grad, Tensor, op
-from ..semantics import is_np_shape
 from ..values import Bool, Int, OneOf, OptInt, OptShape
 from .runtime import reduce as rt
 
@@ -42,14 +41,14 @@ def reduced_shape(shape: KnownShape, dims: Dims, keepdims: bool) -> KnownShape:
     if keepdims:
         return tuple(1 if d in dims else size for d, size in enumerate(shape))
     left = tuple(size for d, size in enumerate(shape) if d not in dims)
-    return left if left or is_np_shape() else (1,)
+    return left or (1,)
 
 
 def squeezed(kept: Tensor, dims: Dims, keepdims: bool) -> Tensor:
     """From a result that kept its reduced axes to the result asked for."""
     if keepdims:
         return kept
-    return kept.reshape(1) if len(dims) == kept.ndim and not is_np_shape() else kept.squeeze(dims)
+    return kept.reshape(1) if len(dims) == kept.ndim else kept.squeeze(dims)
 
 
 def _shape(a: Attrs, s: Shapes) -> None:
@@ -90,7 +89,7 @@ def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, sourc
     def body(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
         dims = reduced_axes(data.ndim, axis, exclude)
         if not dims:
-            return data
+            return data if data.ndim or keepdims else data.reshape(1)
         return squeezed(function(data, dims), dims, keepdims)
 
     doc = (
@@ -123,12 +122,7 @@ def _norm_dtype(a: Attrs, t: Dtypes) -> None:
         t.unify_out(t.get(0))
 
 
-def _norm_check(a: Attrs) -> None:
-    if a.ord not in (1, 2):
-        raise MXNetError(f"norm only supports ord=1 and ord=2, got ord={a.ord}")
-
-
-@op("norm", aliases=("_sparse_norm",), shape=_norm_shape, dtype=_norm_dtype, check=_norm_check)
+@op("norm", aliases=("_sparse_norm",), shape=_norm_shape, dtype=_norm_dtype)
 def norm(
     data: Tensor, /, *, ord: Int = 2, axis: OptShape = None,
     out_dtype: Annotated[str | None, OneOf(None, "float16", "float32", "float64", "int32", "int64", "int8")] = None, keepdims: Bool = False,
@@ -137,10 +131,14 @@ def norm(
 
     data any shape -> the shape without the reduced axes. Source: src/operator/tensor/broadcast_reduce_norm_value.cc
     """
+    if ord not in (1, 2):
+        raise MXNetError(f"norm only supports ord=1 and ord=2, got ord={ord}")
     dims = reduced_axes(data.ndim, axis)
     x = data if out_dtype is None else data.to(torch_dtype(out_dtype))
     if x.dtype is torch.bool:
         return squeezed(torch.amax(x, dims, keepdim=True), dims, keepdims)
+    if not dims:
+        return (x.abs() if keepdims else x.abs().reshape(1)) if ord == 1 else rt.norm(x.reshape(1), (0,), ord).reshape(x.shape if keepdims else (1,))
     kept = rt.norm(x, dims, ord) if x.is_floating_point() else rt.whole_norm(x, dims, ord)
     return squeezed(kept, dims, keepdims)
 
@@ -179,7 +177,7 @@ def _indices(function: Callable[..., Tensor], data: Tensor, axis: int | None, ke
     if axis is not None:
         return squeezed(function(data, axis, keepdim=True), (axis % data.ndim,), keepdims).to(data.dtype)
     index = function(data.flatten()).to(data.dtype)
-    return index.reshape((1,) * data.ndim) if keepdims else index if is_np_shape() else index.reshape(1)
+    return index.reshape((1,) * data.ndim if keepdims else (1,))
 
 
 @op("argmax", shape=_index_shape, grad=Grad.ZERO, head_grad=False)

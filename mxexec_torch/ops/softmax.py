@@ -47,6 +47,11 @@ def _dtype(a: Attrs, t: Dtypes) -> None:
         t.unify_out(t.get(0))
 
 
+def _refuse_length(use_length: bool | None, name: str) -> None:
+    if use_length:
+        raise MXNetError(f"{name} has no length input: use_length is for softmax")
+
+
 def _scaled(data: Tensor, temperature: float | None) -> Tensor:
     return data if temperature is None or temperature == 1.0 else data / temperature
 
@@ -60,11 +65,6 @@ def _outside(data: Tensor, length: Tensor, axis: int) -> Tensor:
     """True at the positions along `axis` that lie beyond each row's length."""
     steps = torch.arange(data.shape[axis], device=data.device)
     return steps.view([-1 if d == axis else 1 for d in range(data.ndim)]) >= length.unsqueeze(axis)
-
-
-def _no_length(a: Attrs) -> None:
-    if a.use_length:
-        raise MXNetError("use_length is for softmax: this operator has no length input")
 
 
 _RULES: dict[str, Any] = {"shape": _shape, "dtype": _dtype}
@@ -88,25 +88,27 @@ def softmax(
     return _typed(torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0), dtype)
 
 
-@op("softmin", check=_no_length, **_RULES)
+@op("softmin", **_RULES)
 def softmin(
     data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
 ) -> Tensor:
     """softmax of -data.
 
-    data any shape -> same shape. Source: src/operator/nn/softmin.cc
+    data any shape -> same shape. Errors: MXNetError for use_length. Source: src/operator/nn/softmin.cc
     """
+    _refuse_length(use_length, "softmin")
     return _typed(torch.softmax(-_scaled(data, temperature), _axis(data.ndim, axis)), dtype)
 
 
-@op("log_softmax", aliases=("_npx_log_softmax",), check=_no_length, **_RULES)
+@op("log_softmax", aliases=("_npx_log_softmax",), **_RULES)
 def log_softmax(
     data: Tensor, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None, use_length: OptBool = False
 ) -> Tensor:
     """The logarithm of softmax.
 
-    data any shape -> same shape. Source: src/operator/nn/log_softmax.cc
+    data any shape -> same shape. Errors: MXNetError for use_length. Source: src/operator/nn/log_softmax.cc
     """
+    _refuse_length(use_length, "log_softmax")
     return _typed(torch.log_softmax(_scaled(data, temperature), _axis(data.ndim, axis)), dtype)
 
 
