@@ -26,7 +26,8 @@ def describe(symbol_path: str, params_path: str | None = None) -> str:
     unknown = [name for name in operators if registry.lookup(name) is None]
     lines = [f"{symbol_path}: {_era(graph, nodes)}, {len(nodes)} nodes, {sum(operators.values())} of them operators"]
     lines += ["", "Operators"]
-    lines += [f"  {count:5d}  {name}{'' if name not in unknown else '   NOT SUPPORTED'}" for name, count in sorted(operators.items(), key=lambda i: (-i[1], i[0]))]
+    for name, count in sorted(operators.items(), key=lambda item: (-item[1], item[0])):
+        lines.append(f"  {count:5d}  {name}{'   NOT SUPPORTED' if name in unknown else ''}")
     stored = _arrays(params_path) if params_path else {}
     problem = None
     try:

@@ -25,7 +25,9 @@ __all__ = ["generate", "main", "operator_names"]
 
 DATA = Path(__file__).parent / "data"
 TARGET = "compat_matrix.md"
-SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "uint8": "u8", "int8": "i8", "int32": "i32", "int64": "i64", "bool": "b"}
+SHORT = {
+    "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "uint8": "u8", "int8": "i8", "int32": "i32", "int64": "i64", "bool": "b",
+}  # fmt: skip
 
 
 @functools.cache
@@ -118,7 +120,8 @@ def _operators() -> Iterator[str]:
     yield "Full: every recorded case agrees with MXNet 1.9.1 (names, shapes, types, values, gradients, errors) and no limit is known."
     yield "Element types: those of the first input in agreeing cases. Cases: agreeing / recorded."
     for family, listed in rows.items():
-        yield from ("", f"### {family[0].upper()}{family[1:]}", "", "| operator | status | gradient | types | cases | limits |", "|---|---|---|---|---|---|")
+        yield from ("", f"### {family[0].upper()}{family[1:]}", "")
+        yield from ("| operator | status | gradient | types | cases | limits |", "|---|---|---|---|---|---|")
         yield from listed
 
 

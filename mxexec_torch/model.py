@@ -15,7 +15,9 @@ __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
-def save_checkpoint(prefix: str, epoch: int, symbol: Any, arg_params: dict[str, Any], aux_params: dict[str, Any], remove_amp_cast: bool = True) -> None:
+def save_checkpoint(
+    prefix: str, epoch: int, symbol: Any, arg_params: dict[str, Any], aux_params: dict[str, Any], remove_amp_cast: bool = True
+) -> None:
     """Writes `prefix-symbol.json` (when a symbol is given) and `prefix-<epoch, four digits>.params`."""
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)

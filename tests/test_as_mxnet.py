@@ -82,7 +82,8 @@ assert numpy_compat.restore() == []
 @pytest.mark.parametrize(("options", "passes"), [([], False), (["--numpy-compat"], True)])
 def test_pytest_plugin(tmp_path: Path, options: list[str], passes: bool) -> None:
     """`pytest -p mxexec_torch.as_mxnet` gives test modules mxnet, and the old NumPy names on request."""
-    (tmp_path / "test_old.py").write_text("import mxnet as mx\nimport numpy as np\nKIND = np.int\ndef test_it():\n    assert mx.__name__ == 'mxexec_torch'\n")
+    module = "import mxnet as mx\nimport numpy as np\nKIND = np.int\ndef test_it():\n    assert mx.__name__ == 'mxexec_torch'\n"
+    (tmp_path / "test_old.py").write_text(module)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "mxexec_torch.as_mxnet", "-p", "no:cacheprovider", *options, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode == 0) is passes, done.stdout + done.stderr

@@ -38,7 +38,8 @@ def test_full() -> None:
 def test_partial_with_reason() -> None:
     """A limitation's reason is shown."""
     limit = Limitation("Activation", "grad", "*", "no gradient yet")
-    assert row(evidence({"sym.eval.0": None, "sym.grad.data": "differs"}, limit)) == ("partial", "| `Activation` | partial |  |  | 0/1 | no gradient yet |")
+    found = evidence({"sym.eval.0": None, "sym.grad.data": "differs"}, limit)
+    assert row(found) == ("partial", "| `Activation` | partial |  |  | 0/1 | no gradient yet |")
 
 
 def test_unexplained_difference_shows() -> None:

@@ -59,7 +59,7 @@ def _in_oracle(python: str, family: str, onednn: bool) -> dict[str, Result]:
         if unfinished is None:
             raise RuntimeError(f"recording {family} failed:\n{done.stderr[-3000:]}")
         ended = {"stage": "crash", "class": ["Crash"], "text": f"MXNet's process ended with {done.returncode}: {done.stderr.strip()[-300:]}"}
-        found[unfinished] = Result(errors={path: ended for path in ("sym", "nd")})
+        found[unfinished] = Result(errors=dict.fromkeys(("sym", "nd"), ended))
 
 
 def _complain(case: Case, result: Result) -> list[str]:
