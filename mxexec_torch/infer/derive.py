@@ -10,11 +10,10 @@ import torch
 from ..errors import MXNetError
 from ..registry import Attrs, OpDef
 from ..semantics import is_np_shape
+from .meta import META, meta_run
 from .state import Shape
 
 __all__ = ["body_outputs"]
-
-_META = torch.device("meta")
 
 
 class _Key:
@@ -53,7 +52,7 @@ def body_outputs(
 @lru_cache(maxsize=8192)
 def _run(key: _Key) -> tuple[tuple[Shape, ...], tuple[torch.dtype, ...]]:
     shapes, dtypes, train = key.key[2], key.key[3], key.key[4]
-    inputs = [torch.empty(s, dtype=d, device=_META) for s, d in zip(shapes, dtypes, strict=True)]
-    with torch.no_grad():
-        out = key.op.run(key.attrs, inputs, train, _META)
+    inputs = [torch.empty(s, dtype=d, device=META) for s, d in zip(shapes, dtypes, strict=True)]
+    with meta_run():
+        out = key.op.run(key.attrs, inputs, train, META)
     return tuple(tuple(t.shape) for t in out.outputs), tuple(t.dtype for t in out.outputs)

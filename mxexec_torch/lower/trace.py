@@ -18,13 +18,13 @@ from torch import fx
 from torch.overrides import TorchFunctionMode
 
 from ..errors import MXNetError, UnsupportedError
+from ..infer.meta import META, meta_run
 from ..ops.runtime.leaf import recording
 from ..registry import Attrs, Grad, OpDef
 from ..semantics import is_np_shape
 
 __all__ = ["LoweredNode", "Signature", "lower_node"]
 
-_META = torch.device("meta")
 _LOCK = threading.RLock()  # one trace at a time: leaves find the recorder through a module global
 
 
@@ -88,11 +88,11 @@ def _trace(signature: Signature) -> LoweredNode:
     _, _, shapes, dtypes, train, device, _ = signature.key
     recorder = _Recorder(device)
     names = [spec.name for spec in op.node_inputs(attrs, len(shapes))]
-    tensors = [recorder.placeholder(n, torch.empty(s, dtype=d, device=_META)) for n, s, d in zip(names, shapes, dtypes, strict=True)]
-    with torch.no_grad(), recorder, recording(recorder):
+    tensors = [recorder.placeholder(n, torch.empty(s, dtype=d, device=META)) for n, s, d in zip(names, shapes, dtypes, strict=True)]
+    with meta_run(), recorder, recording(recorder):
         if op.grad is Grad.ZERO:  # whatever torch's gradient of the body would be
             tensors = [t.detach() for t in tensors]
-        out = op.run(attrs, tensors, train, _META)
+        out = op.run(attrs, tensors, train, META)
     flat = [*out.outputs, *out.writes.values(), *out.saved]
     results = [recorder.node_of(t) for t in flat]
     recorder.graph.output(tuple(results))
