@@ -69,7 +69,7 @@ def _decoded(buffer: bytes, flag: int, to_rgb: bool) -> Tensor:
 
 @op(
     "_cvimdecode", aliases=("_npi_cvimdecode",), input_texts={"buf": "NDArray"}, dtype=fixed_dtype(torch.uint8), grad=Grad.MISSING,
-    eager_only=True,
+    eager_only=True, lists_inputs=False,
 )  # fmt: skip
 def cvimdecode(buf: Tensor, /, *, flag: NonNegative = 1, to_rgb: Bool = True) -> Tensor:
     """A picture from the bytes of an image file.
@@ -106,7 +106,7 @@ def _resize_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out((a.h, a.w, data[2]))
 
 
-@op("_cvimresize", aliases=("_npi_cvimresize",), input_texts={"src": "NDArray"}, shape=_resize_shape, grad=Grad.MISSING)
+@op("_cvimresize", aliases=("_npi_cvimresize",), input_texts={"src": "NDArray"}, shape=_resize_shape, grad=Grad.MISSING, lists_inputs=False)
 def cvimresize(src: Tensor, /, *, w: Positive, h: Positive, interp: Int = 1) -> Tensor:
     """The image at another size, with OpenCV's rules.
 

@@ -9,7 +9,7 @@ import torch
 
 from ..errors import MXNetError
 from ..infer.rules import elementwise
-from ..infer.state import Shapes, show
+from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Device, Tensor, op
 from ..values import Bool, Double, Int
 from .runtime.linalg import symmetric_eigen
@@ -206,19 +206,36 @@ def _regular(A: Tensor, device: torch.device) -> tuple[Tensor, Tensor]:
     return singular, torch.where(singular[..., None, None], torch.eye(A.shape[-1], dtype=A.dtype, device=device), A)
 
 
-@op("_linalg_det", aliases=("linalg_det", "_npi_det"), outputs=("output0",))
-def det(A: Tensor, /, *, device: Device) -> Tensor:
+def _factors_dtype(a: Attrs, t: Dtypes) -> None:
+    """The matrix's type everywhere but in the pivots."""
+    known = next((d for d in [*t.inputs, *t.outputs[:-1]] if d is not None), None)
+    t.unify(0, known)
+    for index in range(len(t.outputs) - 1):
+        t.unify_out(known, index)
+    t.unify_out(torch.int32, len(t.outputs) - 1)
+
+
+def _factors(A: Tensor) -> tuple[Tensor, Tensor]:
+    """The hidden outputs where MXNet keeps the LU factors and pivots for backward; zeros here."""
+    return torch.zeros_like(A), torch.zeros_like(A[..., 0], dtype=torch.int32)
+
+
+@op("_linalg_det", aliases=("linalg_det", "_npi_det"), outputs=("output0", "output1", "output2"), visible=1, dtype=_factors_dtype)
+def det(A: Tensor, /, *, device: Device) -> tuple[Tensor, ...]:
     """Determinants. A (*b, n, n) -> (*b), of one matrix (1,). The gradient at a zero determinant is zero.
 
     Source: src/operator/tensor/la_op.cc
     """
     _square("linalg.det", A)
     singular, regular = _regular(A, device)
-    return _flat(torch.where(singular, 0.0, torch.linalg.det(regular)))
+    return _flat(torch.where(singular, 0.0, torch.linalg.det(regular))), *_factors(A)
 
 
-@op("_linalg_slogdet", aliases=("linalg_slogdet", "_npi_slogdet"), outputs=("output0", "output1"))
-def slogdet(A: Tensor, /, *, device: Device) -> tuple[Tensor, Tensor]:
+@op(
+    "_linalg_slogdet", aliases=("linalg_slogdet", "_npi_slogdet"), outputs=("output0", "output1", "output2", "output3"), visible=2,
+    dtype=_factors_dtype,
+)  # fmt: skip
+def slogdet(A: Tensor, /, *, device: Device) -> tuple[Tensor, ...]:
     """Sign and logarithm of the absolute determinant (0 and -inf when it is zero). A (*b, n, n) -> two of (*b), or of (1,).
 
     The sign has no gradient. Source: src/operator/tensor/la_op.cc
@@ -226,7 +243,7 @@ def slogdet(A: Tensor, /, *, device: Device) -> tuple[Tensor, Tensor]:
     _square("linalg.slogdet", A)
     singular, regular = _regular(A, device)
     sign, logarithm = torch.linalg.slogdet(regular)
-    return _flat(torch.where(singular, 0.0, sign.detach())), _flat(torch.where(singular, -torch.inf, logarithm))
+    return _flat(torch.where(singular, 0.0, sign.detach())), _flat(torch.where(singular, -torch.inf, logarithm)), *_factors(A)
 
 
 @op("_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",))

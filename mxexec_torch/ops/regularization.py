@@ -30,8 +30,8 @@ def lrn(data: Tensor, /, *, alpha: Float = 9.99999975e-05, beta: Float = 0.75, k
 
     data (n, c, h, w) -> same shape. Source: src/operator/nn/lrn-inl.h
     """
-    if data.ndim != 4 or nsize < 1:
-        raise MXNetError(f"LRN needs data (batch, channel, y, x) and nsize of at least 1, got shape {list(data.shape)} and nsize {nsize}")
+    if data.ndim != 4 or nsize % 2 != 1:
+        raise MXNetError(f"LRN needs data (batch, channel, y, x) and an odd nsize, got shape {list(data.shape)} and nsize {nsize}")
     n, c, h, w = data.shape
     squares = F.pad(data.square().reshape(n, 1, c, h * w), (0, 0, nsize // 2, (nsize - 1) // 2))
     norm = F.avg_pool2d(squares, (nsize, 1), 1).reshape(n, c, h, w) * alpha + knorm
@@ -58,7 +58,7 @@ def _penalty_dtype(a: Attrs, t: Dtypes) -> None:
 
 @op(
     "IdentityAttachKLSparseReg", shape=_penalty_shape, dtype=_penalty_dtype, backward_writes=_moving_average,
-    table=("data", "sparseness_target", "penalty", "momentum"),
+    table=("data", "sparseness_target", "penalty", "momentum"), init={"moving_avg": '["zero", {}]'},
 )  # fmt: skip
 def identity_attach_kl_sparse_reg(
     data: Tensor, moving_avg: Aux, /, *, sparseness_target: Annotated[Float, Range(0, 1)] = 0.1, penalty: Float = 0.00100000005,

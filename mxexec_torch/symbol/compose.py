@@ -87,16 +87,17 @@ def make_node(op: OpDef, name: str, attrs: dict[str, str], args: Sequence[Entry]
     if not op.lists_inputs and len(args) != len(specs) != 1:
         raise MXNetError(f"Not enough argument to call operator {op.name}: MXNet knows no names of its {len(specs)} inputs, which symbols need")
     inputs = list(args)
+    names = [spec.name for spec in specs[len(args) :]] if op.lists_inputs else ["data"] * (len(specs) - len(args))
     matched = 0
-    for spec in specs[len(args) :] if args else specs:
-        entry = kwargs.get(spec.name)
+    for input_name in names:
+        entry = kwargs.get(input_name)
         if entry is not None:
             matched += 1
         else:
-            entry = Entry(Node(None, f"{name}_{spec.name}" if name else spec.name, attrs.copy()))
+            entry = Entry(Node(None, f"{name}_{input_name}" if name else input_name, attrs.copy()))
         inputs.append(entry)
     if matched != len(kwargs):
-        raise unknown_inputs(kwargs, [spec.name for spec in specs[len(args) :]])
+        raise unknown_inputs(kwargs, names)
     node = Node(op, name, attrs, inputs, params)
     node._specs = specs
     finish_inputs(node)
