@@ -72,15 +72,15 @@ def _mean(x: Tensor, dims: Dims) -> Tensor:
 
 
 def _nansum(x: Tensor, dims: Dims) -> Tensor:
-    return rt.nansum(x, dims) if x.is_floating_point() else _sum(x, dims)  # type: ignore[no-any-return]
+    return rt.nansum(x, dims) if x.is_floating_point() else _sum(x, dims)
 
 
 def _max(x: Tensor, dims: Dims) -> Tensor:
-    return rt.extremum(x, dims, True)  # type: ignore[no-any-return]
+    return rt.extremum(x, dims, True)
 
 
 def _min(x: Tensor, dims: Dims) -> Tensor:
-    return rt.extremum(x, dims, False)  # type: ignore[no-any-return]
+    return rt.extremum(x, dims, False)
 
 
 def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, source: str, aliases: str = "") -> None:

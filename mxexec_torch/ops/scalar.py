@@ -135,7 +135,7 @@ _row("_power_scalar", _power, "x ** scalar.", _EXTENDED, aliases="_PowerScalar")
 _row("_rpower_scalar", _power_of, "scalar ** x.", _EXTENDED, aliases="_RPowerScalar")
 _row("_hypot_scalar", _hypot, "sqrt(x^2 + scalar^2).", _EXTENDED, aliases="_HypotScalar _npi_hypot_scalar")
 
-_LOGICAL = {
+_LOGICAL: dict[str, Function] = {
     "equal": torch.eq, "not_equal": torch.ne, "greater": torch.gt, "greater_equal": torch.ge, "lesser": torch.lt, "lesser_equal": torch.le,
     "logical_and": _and, "logical_or": _or, "logical_xor": _xor,
 }  # fmt: skip

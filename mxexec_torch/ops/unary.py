@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -40,7 +41,7 @@ def _row(name: str, function: Function, text: str, source: str, *, aliases: str 
             return function(data)
         return integers(data) if integers is not None else through_double(function, data)
 
-    rules = {"grad": Grad.ZERO, "head_grad": False} if zero else {}
+    rules: dict[str, Any] = {"grad": Grad.ZERO, "head_grad": False} if zero else {}
     doc = f"{text}\n\ndata any shape -> same shape. Integers are computed in float64 and cut. Source: src/operator/tensor/{source}"
     op(name, aliases=aliases.split(), shape=elementwise, doc=doc, source=source, **rules)(body)
 

@@ -36,15 +36,15 @@ class _Cbrt(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         (y,) = ctx.saved_tensors
-        return g / (3.0 * y * y)
+        return g / (3.0 * y * y)  # type: ignore[no-any-return]
 
 
 @leaf
 def cbrt(x: Tensor) -> Tensor:
     """The real cube root, also of negative numbers; the gradient at 0 is infinite."""
-    return _Cbrt.apply(x) if _tracked(x) else _cbrt(x)  # type: ignore[no-any-return, no-untyped-call]
+    return _Cbrt.apply(x) if _tracked(x) else _cbrt(x)
 
 
 class _Rcbrt(torch.autograd.Function):
@@ -55,15 +55,15 @@ class _Rcbrt(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         x, y = ctx.saved_tensors
-        return g * y / (-3.0 * x)
+        return g * y / (-3.0 * x)  # type: ignore[no-any-return]
 
 
 @leaf
 def rcbrt(x: Tensor) -> Tensor:
     """1 / cbrt(x)."""
-    return _Rcbrt.apply(x) if _tracked(x) else _cbrt(x).reciprocal()  # type: ignore[no-any-return, no-untyped-call]
+    return _Rcbrt.apply(x) if _tracked(x) else _cbrt(x).reciprocal()
 
 
 def _gamma(x: Tensor) -> Tensor:
@@ -82,9 +82,9 @@ class _Arcsinh(torch.autograd.Function):
         return x.arcsinh()
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
-        return _ArcsinhGradient.apply(g, x)  # type: ignore[no-any-return, no-untyped-call]
+        return _ArcsinhGradient.apply(g, x)  # type: ignore[no-any-return]
 
 
 class _ArcsinhGradient(torch.autograd.Function):
@@ -97,7 +97,7 @@ class _ArcsinhGradient(torch.autograd.Function):
         return g * slope
 
     @staticmethod
-    def backward(ctx: Any, h: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, h: Tensor) -> tuple[Tensor, Tensor]:
         g, x, slope = ctx.saved_tensors
         return h * slope, h * g * slope * slope.square() * x
 
@@ -105,7 +105,7 @@ class _ArcsinhGradient(torch.autograd.Function):
 @leaf
 def arcsinh(x: Tensor) -> Tensor:
     """The inverse hyperbolic sine."""
-    return _Arcsinh.apply(x) if _tracked(x) else x.arcsinh()  # type: ignore[no-any-return, no-untyped-call]
+    return _Arcsinh.apply(x) if _tracked(x) else x.arcsinh()
 
 
 class _Gamma(torch.autograd.Function):
@@ -116,9 +116,9 @@ class _Gamma(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         x, y = ctx.saved_tensors
-        return g * y * _digamma(x)
+        return g * y * _digamma(x)  # type: ignore[no-any-return]
 
 
 def _digamma(x: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ def _digamma(x: Tensor) -> Tensor:
 @leaf
 def gamma(x: Tensor) -> Tensor:
     """The gamma function: NaN at negative integers, signed infinity at 0."""
-    return _Gamma.apply(x) if _tracked(x) else _gamma(x)  # type: ignore[no-any-return, no-untyped-call]
+    return _Gamma.apply(x) if _tracked(x) else _gamma(x)
 
 
 class _Gammaln(torch.autograd.Function):
@@ -139,7 +139,7 @@ class _Gammaln(torch.autograd.Function):
         return x.lgamma()
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
         return g * _digamma(x)
 
@@ -147,7 +147,7 @@ class _Gammaln(torch.autograd.Function):
 @leaf
 def gammaln(x: Tensor) -> Tensor:
     """log |gamma(x)|."""
-    return _Gammaln.apply(x) if _tracked(x) else x.lgamma()  # type: ignore[no-any-return, no-untyped-call]
+    return _Gammaln.apply(x) if _tracked(x) else x.lgamma()
 
 
 def _softsign(x: Tensor) -> Tensor:
@@ -161,15 +161,15 @@ class _Softsign(torch.autograd.Function):
         return _softsign(x)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
-        return g / (x.abs() + 1.0).square()
+        return g / (x.abs() + 1.0).square()  # type: ignore[no-any-return]
 
 
 @leaf
 def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|) with the closed form of its gradient (torch's chain of operations cancels for large x)."""
-    return _Softsign.apply(x) if _tracked(x) else _softsign(x)  # type: ignore[no-any-return, no-untyped-call]
+    return _Softsign.apply(x) if _tracked(x) else _softsign(x)
 
 
 def _smooth_l1(x: Tensor, sigma: float) -> Tensor:
@@ -187,7 +187,7 @@ class _SmoothL1(torch.autograd.Function):
         return _smooth_l1(x, sigma)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
         (x,) = ctx.saved_tensors
         square = ctx.sigma * ctx.sigma
         bound = 1.0 / square if square else float("inf")
@@ -197,7 +197,7 @@ class _SmoothL1(torch.autograd.Function):
 @leaf
 def smooth_l1(x: Tensor, sigma: float) -> Tensor:
     """0.5 (sigma x)^2 within 1 / sigma^2 of 0, |x| - 0.5 / sigma^2 beyond."""
-    return _SmoothL1.apply(x, sigma) if _tracked(x) else _smooth_l1(x, sigma)  # type: ignore[no-any-return, no-untyped-call]
+    return _SmoothL1.apply(x, sigma) if _tracked(x) else _smooth_l1(x, sigma)
 
 
 def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
@@ -213,7 +213,7 @@ class _HardSigmoid(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         (y,) = ctx.saved_tensors
         return g * ctx.alpha * ((y > 0) & (y < 1)), None, None
 
@@ -221,7 +221,7 @@ class _HardSigmoid(torch.autograd.Function):
 @leaf
 def hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
     """alpha x + beta limited to [0, 1]; gradient 0 where it is 0 or 1."""
-    return _HardSigmoid.apply(x, alpha, beta) if _tracked(x) else _hard_sigmoid(x, alpha, beta)  # type: ignore[no-any-return, no-untyped-call]
+    return _HardSigmoid.apply(x, alpha, beta) if _tracked(x) else _hard_sigmoid(x, alpha, beta)
 
 
 @leaf
@@ -241,17 +241,17 @@ def round_half_away(x: Tensor) -> Tensor:
 class _RoundThrough(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return round_half_away(x)  # type: ignore[no-any-return]
+        return round_half_away(x)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         return g
 
 
 @leaf
 def straight_through_round(x: Tensor) -> Tensor:
     """Rounds (halves away from zero); the gradient passes unchanged."""
-    return _RoundThrough.apply(x) if _tracked(x) else round_half_away(x)  # type: ignore[no-any-return, no-untyped-call]
+    return _RoundThrough.apply(x) if _tracked(x) else round_half_away(x)
 
 
 class _SignThrough(torch.autograd.Function):
@@ -260,14 +260,14 @@ class _SignThrough(torch.autograd.Function):
         return x.sign()
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         return g
 
 
 @leaf
 def straight_through_sign(x: Tensor) -> Tensor:
     """sign(x); the gradient passes unchanged."""
-    return _SignThrough.apply(x) if _tracked(x) else x.sign()  # type: ignore[no-any-return, no-untyped-call]
+    return _SignThrough.apply(x) if _tracked(x) else x.sign()
 
 
 class _ScaleGradient(torch.autograd.Function):
@@ -277,7 +277,7 @@ class _ScaleGradient(torch.autograd.Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
         return g * ctx.factor, None
 
 
@@ -287,20 +287,20 @@ class _OnesGradient(torch.autograd.Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         return torch.ones_like(g)
 
 
 @leaf
 def ones_gradient(x: Tensor) -> Tensor:
     """x itself; its gradient is 1 whatever the head gradient."""
-    return _OnesGradient.apply(x) if _tracked(x) else x  # type: ignore[no-any-return, no-untyped-call]
+    return _OnesGradient.apply(x) if _tracked(x) else x
 
 
 @leaf
 def scale_gradient(x: Tensor, factor: float) -> Tensor:
     """x itself; its gradient is multiplied by `factor`."""
-    return _ScaleGradient.apply(x, factor) if _tracked(x) else x  # type: ignore[no-any-return, no-untyped-call]
+    return _ScaleGradient.apply(x, factor) if _tracked(x) else x
 
 
 class _Extremum(torch.autograd.Function):
@@ -313,7 +313,7 @@ class _Extremum(torch.autograd.Function):
         return torch.maximum(lhs, rhs) if largest else torch.minimum(lhs, rhs)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         lhs, rhs = ctx.saved_tensors
         chosen = lhs >= rhs if ctx.largest else lhs <= rhs
         other = lhs < rhs if ctx.largest else lhs > rhs
@@ -325,7 +325,7 @@ class _Extremum(torch.autograd.Function):
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The larger element, broadcasting; NaN wins."""
     if _tracked(lhs, rhs):
-        return _Extremum.apply(lhs, rhs, True)  # type: ignore[no-any-return, no-untyped-call]
+        return _Extremum.apply(lhs, rhs, True)  # type: ignore[no-any-return]
     return torch.maximum(lhs, rhs)
 
 
@@ -333,7 +333,7 @@ def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The smaller element, broadcasting; NaN wins."""
     if _tracked(lhs, rhs):
-        return _Extremum.apply(lhs, rhs, False)  # type: ignore[no-any-return, no-untyped-call]
+        return _Extremum.apply(lhs, rhs, False)  # type: ignore[no-any-return]
     return torch.minimum(lhs, rhs)
 
 
@@ -352,7 +352,7 @@ class _Mod(torch.autograd.Function):
         return _mod(lhs, rhs)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
         lhs, rhs = ctx.saved_tensors
         left = g.sum_to_size(lhs.shape) if ctx.needs_input_grad[0] else None
         return left, (g * -(lhs / rhs).floor()).sum_to_size(rhs.shape) if ctx.needs_input_grad[1] else None
@@ -361,7 +361,7 @@ class _Mod(torch.autograd.Function):
 @leaf
 def mod(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The remainder with the divisor's sign, 0 for a divisor 0, broadcasting. Gradients: 1 and -floor(lhs / rhs)."""
-    return _Mod.apply(lhs, rhs) if _tracked(lhs, rhs) else _mod(lhs, rhs)  # type: ignore[no-any-return, no-untyped-call]
+    return _Mod.apply(lhs, rhs) if _tracked(lhs, rhs) else _mod(lhs, rhs)
 
 
 class _Power(torch.autograd.Function):
@@ -371,7 +371,7 @@ class _Power(torch.autograd.Function):
         return torch.pow(lhs, rhs)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
         lhs, rhs = ctx.saved_tensors
         left = (g * rhs * torch.pow(lhs, rhs - 1)).sum_to_size(lhs.shape) if ctx.needs_input_grad[0] else None
         return left, (g * torch.pow(lhs, rhs) * lhs.log()).sum_to_size(rhs.shape) if ctx.needs_input_grad[1] else None
@@ -380,4 +380,4 @@ class _Power(torch.autograd.Function):
 @leaf
 def power(lhs: Tensor, rhs: Tensor) -> Tensor:
     """lhs ** rhs, broadcasting, with unguarded gradients: where torch has 0 at lhs = 0, log(0) shows."""
-    return _Power.apply(lhs, rhs) if _tracked(lhs, rhs) else torch.pow(lhs, rhs)  # type: ignore[no-any-return, no-untyped-call]
+    return _Power.apply(lhs, rhs) if _tracked(lhs, rhs) else torch.pow(lhs, rhs)

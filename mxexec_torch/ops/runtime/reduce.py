@@ -29,7 +29,7 @@ class _Extremum(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         x, y = ctx.saved_tensors
         return g * (x == y), None, None
 
@@ -38,7 +38,7 @@ class _Extremum(torch.autograd.Function):
 def extremum(x: Tensor, dims: Dims, largest: bool) -> Tensor:
     """Maximum or minimum over axes; every element equal to it receives the whole gradient."""
     if _tracked(x):
-        return _Extremum.apply(x, dims, largest)  # type: ignore[no-any-return, no-untyped-call]
+        return _Extremum.apply(x, dims, largest)  # type: ignore[no-any-return]
     return x.amax(dims, keepdim=True) if largest else x.amin(dims, keepdim=True)
 
 
@@ -57,7 +57,7 @@ class _Prod(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         x, y = ctx.saved_tensors
         grad = g * (y / x)
         return grad.masked_fill(x.isnan(), 0.0) if ctx.skip_nan else grad, None, None
@@ -66,14 +66,14 @@ class _Prod(torch.autograd.Function):
 @leaf
 def prod(x: Tensor, dims: Dims) -> Tensor:
     """Product over axes; the gradient is product / element, NaN where that is 0 / 0."""
-    return _Prod.apply(x, dims, False) if _tracked(x) else _prod(x, dims)  # type: ignore[no-any-return, no-untyped-call]
+    return _Prod.apply(x, dims, False) if _tracked(x) else _prod(x, dims)
 
 
 @leaf
 def nanprod(x: Tensor, dims: Dims) -> Tensor:
     """Product over axes that skips NaN."""
     if _tracked(x):
-        return _Prod.apply(x, dims, True)  # type: ignore[no-any-return, no-untyped-call]
+        return _Prod.apply(x, dims, True)  # type: ignore[no-any-return]
     return _prod(x.masked_fill(x.isnan(), 1.0) if x.is_floating_point() else x, dims)
 
 
@@ -85,10 +85,10 @@ class _Norm(torch.autograd.Function):
         y = torch.linalg.vector_norm(x, order, dims, keepdim=True)
         ctx.save_for_backward(x, y)
         ctx.order = order
-        return y
+        return y  # type: ignore[no-any-return]
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         x, y = ctx.saved_tensors
         return g * (x.sign() if ctx.order == 1 else x / y), None, None
 
@@ -97,8 +97,8 @@ class _Norm(torch.autograd.Function):
 def norm(x: Tensor, dims: Dims, order: int) -> Tensor:
     """Sum of magnitudes (order 1) or root of the sum of squares (order 2); gradient sign(x) or x / norm, NaN for a zero norm."""
     if _tracked(x):
-        return _Norm.apply(x, dims, order)  # type: ignore[no-any-return, no-untyped-call]
-    return torch.linalg.vector_norm(x, order, dims, keepdim=True)
+        return _Norm.apply(x, dims, order)  # type: ignore[no-any-return]
+    return torch.linalg.vector_norm(x, order, dims, keepdim=True)  # type: ignore[no-any-return]
 
 
 @leaf
@@ -126,7 +126,7 @@ class _SoftmaxCrossEntropy(torch.autograd.Function):
         return _cross_entropy(probability, rows)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
         probability, rows = ctx.saved_tensors
         return g * (probability - torch.zeros_like(probability).scatter(1, rows, 1.0)), None
 
@@ -140,7 +140,7 @@ def softmax_cross_entropy(x: Tensor, label: Tensor) -> Tensor:
     """-sum(log softmax(x)[label]), probabilities no smaller than 1e-8; shape (1,). The gradient ignores that limit."""
     rows = label.long().clamp(0, x.shape[1] - 1).unsqueeze(1)
     if _tracked(x):
-        return _SoftmaxCrossEntropy.apply(x, rows)  # type: ignore[no-any-return, no-untyped-call]
+        return _SoftmaxCrossEntropy.apply(x, rows)  # type: ignore[no-any-return]
     return _cross_entropy(torch.softmax(x, 1), rows)
 
 
@@ -152,12 +152,12 @@ class _LastAxisSoftmax(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         (y,) = ctx.saved_tensors
-        return y * (g - (g * y).sum(1, keepdim=True))
+        return y * (g - (g * y).sum(1, keepdim=True))  # type: ignore[no-any-return]
 
 
 @leaf
 def last_axis_softmax(x: Tensor) -> Tensor:
     """softmax over the last axis with SoftmaxActivation's gradient, which sums over axis 1."""
-    return _LastAxisSoftmax.apply(x) if _tracked(x) else torch.softmax(x, -1)  # type: ignore[no-any-return, no-untyped-call]
+    return _LastAxisSoftmax.apply(x) if _tracked(x) else torch.softmax(x, -1)
