@@ -31,10 +31,11 @@ def resnet(mx: Any) -> Any:
     for number, (filters, stride) in enumerate(((4, 1), (8, 2)), 1):
         before = mx.sym.BatchNorm(net, fix_gamma=False, eps=2e-5, momentum=0.8, name=f"unit{number}_bn1")
         before = mx.sym.Activation(before, act_type="relu", name=f"unit{number}_relu1")
-        inner = mx.sym.Convolution(before, kernel=(3, 3), stride=(stride,) * 2, pad=(1, 1), num_filter=filters, no_bias=True, name=f"unit{number}_conv1")
+        conv = dict(kernel=(3, 3), pad=(1, 1), num_filter=filters, no_bias=True)
+        inner = mx.sym.Convolution(before, stride=(stride, stride), name=f"unit{number}_conv1", **conv)
         inner = mx.sym.BatchNorm(inner, fix_gamma=False, name=f"unit{number}_bn2")
         inner = mx.sym.Activation(inner, act_type="relu", name=f"unit{number}_relu2")
-        inner = mx.sym.Convolution(inner, kernel=(3, 3), pad=(1, 1), num_filter=filters, no_bias=True, name=f"unit{number}_conv2")
+        inner = mx.sym.Convolution(inner, name=f"unit{number}_conv2", **conv)
         short = net
         if stride > 1:
             short = mx.sym.Convolution(before, kernel=(1, 1), stride=(stride, stride), num_filter=filters, no_bias=True, name=f"unit{number}_sc")
