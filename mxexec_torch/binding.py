@@ -19,6 +19,7 @@ from .lower.bound import BoundGraph
 from .lower.optimize import merge_equal
 from .lower.place import assign_contexts
 from .ndarray.core import NDArray, wrap
+from .ndarray.sparse import BaseSparseNDArray
 from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, requests, zeros
 from .semantics import is_np_shape
 
@@ -402,7 +403,9 @@ def _check_reshaped(
 
 
 def _resized(array: NDArray, shape: tuple[int, ...]) -> NDArray:
-    """A new handle on the start of the same memory, or new zeros when it is too small."""
+    """A new handle on the start of the same memory, or new zeros when it is too small (or sparse)."""
+    if isinstance(array, BaseSparseNDArray):
+        return array if array.shape == shape else zeros(array.stype, shape, array.context, array._values.dtype)
     tensor = array._t
     if tuple(tensor.shape) == shape:
         return wrap(tensor, array.context)

@@ -98,7 +98,7 @@ class _Source:
         count = math.prod(shape) * dtype.itemsize
         self.need(count, f"{what} of shape {shape} and type {TORCH_TO_NAME[dtype]}")
         raw = torch.empty(count, dtype=torch.uint8)
-        view = memoryview(raw.numpy())
+        view = raw.numpy().data
         while view:
             read = self.stream.readinto(view)  # type: ignore[attr-defined]
             if not read:
@@ -319,7 +319,7 @@ def _shape_bytes(shape: Sequence[int]) -> bytes:
 def _write_tensor(stream: BinaryIO, tensor: torch.Tensor) -> None:
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     if flat.numel():
-        stream.write(memoryview(flat.view(torch.uint8).numpy()))
+        stream.write(flat.view(torch.uint8).numpy().data)
 
 
 def _write_record(stream: BinaryIO, record: Record) -> None:
@@ -341,8 +341,7 @@ def _write_record(stream: BinaryIO, record: Record) -> None:
         stream.write(_shape_bytes(tuple(data.shape)))
     stream.write(_shape_bytes(record.shape))
     stream.write(struct.pack("<iii", record.device_type, record.device_id, NAME_TO_CODE[TORCH_TO_NAME[data.dtype]]))
-    for part in record.aux:
-        stream.write(struct.pack("<i", NAME_TO_CODE[TORCH_TO_NAME[part.dtype]]) + _shape_bytes(tuple(part.shape)))
+    stream.writelines(struct.pack("<i", NAME_TO_CODE[TORCH_TO_NAME[part.dtype]]) + _shape_bytes(tuple(part.shape)) for part in record.aux)
     for part in (data, *record.aux):
         _write_tensor(stream, part)
 
@@ -369,7 +368,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         return
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)[:100]}.{uuid.uuid4().hex[:12]}.tmp")
     try:
-        stream = open(temporary, "xb")
+        stream = open(temporary, "xb")  # noqa: SIM115 - closed by the with below
     except PermissionError:  # a writable file in a directory that is not
         with open(path, "wb") as stream:
             yield stream
@@ -472,7 +471,7 @@ def save(fname: Any, data: Any) -> None:
     elif isinstance(data, list):
         names, arrays = [], data
     else:
-        raise ValueError(f"data must be an NDArray, a dict of str to NDArray or a list of NDArrays, not {type(data).__name__}")
+        raise ValueError(f"data must be an NDArray, a dict of str to NDArray or a list of NDArrays, not {type(data).__name__}")  # noqa: TRY004 - MXNet's class
     if not all(isinstance(n, str) for n in names) or not all(isinstance(a, NDArray) for a in arrays):
         raise TypeError("save accepts only a dict of str to NDArray or a list of NDArrays")
     for array in arrays:
@@ -480,7 +479,7 @@ def save(fname: Any, data: Any) -> None:
             raise TypeError("cannot save mxnet.numpy.ndarray with mxnet.ndarray.save; use mxnet.numpy.save instead.")
     path = os.fspath(fname) if isinstance(fname, os.PathLike) else fname
     if not isinstance(path, str):
-        raise AttributeError(f"'{type(fname).__name__}' object is no file name")
+        raise AttributeError(f"'{type(fname).__name__}' object is no file name")  # noqa: TRY004 - MXNet's class
     write_file(path, [_record_of(a) for a in arrays], names)
 
 

@@ -30,7 +30,7 @@ class SparseBinding:
         self.arrays = [_dense(a) for a in arrays]
         self.grads = [None if g is None else _dense(g) for g in grads]
         self._inputs = [(a, d) for a, d in zip(arrays, self.arrays, strict=True) if a is not d]
-        self._grads = [(g, d) for g, d in zip(grads, self.grads, strict=True) if g is not d]
+        self._grads: list[tuple[Any, Any]] = [(g, d) for g, d in zip(grads, self.grads, strict=True) if g is not d]
 
     @classmethod
     def of(cls, arrays: Sequence[Any], grads: Sequence[Any]) -> SparseBinding | None:
@@ -148,4 +148,5 @@ def zeros(stype: str, shape: tuple[int, ...], ctx: Context, dtype: torch.dtype) 
     """A sparse array of zeros. Errors: MXNetError for csr arrays that are no matrices."""
     if stype == "csr" and len(shape) != 2:
         raise MXNetError(f"csr storage is for matrices, got shape {shape}")
-    return SPARSE_CLASSES[stype]._zeros(shape, ctx, dtype)  # type: ignore[no-any-return]
+    made: NDArray = SPARSE_CLASSES[stype]._zeros(shape, ctx, dtype)
+    return made

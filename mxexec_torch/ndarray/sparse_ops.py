@@ -18,7 +18,14 @@ from ..ops.slicing import slice_ranges
 from ..semantics import is_np_shape
 from . import invoke
 from .core import NDArray, wrap
-from .sparse import SPARSE_CLASSES, BaseSparseNDArray, CSRNDArray, RowSparseNDArray, to_storage
+from .plans import TORCH_ERRORS, owned, results_of, store
+from .sparse import (
+    SPARSE_CLASSES,
+    BaseSparseNDArray,
+    CSRNDArray,
+    RowSparseNDArray,
+    to_storage,
+)
 from .tape import state
 
 __all__ = ["run_sparse"]
@@ -83,7 +90,7 @@ def _deliver(plan: Any, arrays: Sequence[NDArray], out: Any) -> Any:
         if isinstance(target, BaseSparseNDArray):
             target._store(array)
         else:
-            invoke.store(target, array._t, plan.op.name, index)
+            store(target, array._t, plan.op.name, index)
         target._ag, target._rec = array._ag, array._rec
     return out
 
@@ -92,12 +99,12 @@ def _apply(plan: Any, tensors: Sequence[torch.Tensor], ctx: Any) -> torch.Tensor
     """The operator's body on tensors, its first output in memory of its own."""
     try:
         result = plan.apply(tensors, ctx.device)
-    except invoke.TORCH_ERRORS as error:
+    except TORCH_ERRORS as error:
         if isinstance(error, MXNetError):
             raise
         raise MXNetError(f"Error in operator {plan.op.name}: stored elements of a sparse input are not accepted: {error}") from error
-    outputs, _ = invoke.results_of(result)
-    return invoke.owned(outputs[0], tensors)
+    outputs, _ = results_of(result)
+    return owned(outputs[0], tensors)
 
 
 # ------------------------------------------------------------------------------------------------------------- one operand
@@ -337,7 +344,9 @@ _ADDS_UP = {torch.float32, torch.float64}
 def _product(rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, shape: tuple[int, int], dense: torch.Tensor) -> torch.Tensor:
     """A sparse matrix given by coordinates times a dense one."""
     if values.dtype in _ADDS_UP:
-        return torch.sparse.mm(torch.sparse_coo_tensor(torch.stack([rows, columns]), values, shape, check_invariants=False), dense)
+        matrix = torch.sparse_coo_tensor(torch.stack([rows, columns]), values, shape, check_invariants=False)
+        product: torch.Tensor = torch.sparse.mm(matrix, dense)
+        return product
     return dense.new_zeros((shape[0], dense.shape[1])).index_add(0, rows, values[:, None] * dense[columns])
 
 
@@ -410,7 +419,7 @@ def _update_rows(plan: Any, inputs: Sequence[Any], out: Any) -> Any:
     elif target is not weight:
         weight.copyto(target)
     if rows.numel():
-        outputs, extra = invoke.results_of(plan.apply([grad._values if x is grad else _rows_of(x, rows) for x in inputs], weight._ctx.device))
+        outputs, extra = results_of(plan.apply([grad._values if x is grad else _rows_of(x, rows) for x in inputs], weight._ctx.device))
         new, writes = outputs[0].detach(), {} if extra is None else extra.writes
         names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
         for name, values in writes.items():

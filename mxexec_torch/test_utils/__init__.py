@@ -28,10 +28,10 @@ from ..context import Context, current_context  # noqa: F401
 from ..ndarray import array  # noqa: F401
 from ..symbol import Symbol  # noqa: F401
 from ..util import get_cuda_compute_capability, getenv, setenv, use_np  # noqa: F401
-from .arrays import *  # noqa: F403
-from .compare import *  # noqa: F403
-from .datasets import *  # noqa: F403
-from .statistics import *  # noqa: F403
-from .surroundings import *  # noqa: F403
-from .symbolic import *  # noqa: F403
+from .arrays import *
+from .compare import *
+from .datasets import *
+from .statistics import *
+from .surroundings import *
+from .symbolic import *
 from .symbolic import _parse_aux_states, _parse_location  # noqa: F401

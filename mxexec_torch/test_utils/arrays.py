@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..context import Context, current_context
+from ..ndarray.creation import arange, eye
+from ..ndarray.utils import array
 from .compare import default_dtype
 
 __all__ = [
@@ -24,7 +27,7 @@ Elementwise = Callable[[Any], Any]
 
 def random_arrays(*shapes: Sequence[int]) -> Any:
     """Standard normal float32 NumPy arrays: one, or a list when several shapes are given."""
-    arrays = [np.asarray(np.random.randn(*s)).astype(default_dtype()) for s in shapes]
+    arrays: list[Any] = [np.asarray(np.random.randn(*s)).astype(default_dtype()) for s in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
 
@@ -91,30 +94,30 @@ def assign_each2(input1: Any, input2: Any, function: Callable[[Any, Any], Any] |
     return result
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> nd.NDArray:
+def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> Any:
     """A matrix whose rows hold their own number."""
-    return nd.broadcast_to(nd.arange(0, rows, dtype=dtype).reshape(rows, 1), shape=(rows, columns))
+    return nd.broadcast_to(arange(0, rows, dtype=dtype).reshape(rows, 1), shape=(rows, columns))
 
 
 def create_vector(size: int, dtype: Any = np.int64) -> nd.NDArray:
     """0, 1, ..., size - 1."""
-    return nd.arange(0, size, dtype=dtype)
+    return arange(0, size, dtype=dtype)
 
 
 def get_identity_mat(size: int) -> nd.NDArray:
     """An identity matrix."""
-    return nd.eye(size)
+    return eye(size)
 
 
-def get_identity_mat_batch(size: int) -> nd.NDArray:
+def get_identity_mat_batch(size: int) -> Any:
     """Two identity matrices."""
-    return nd.array(np.stack([np.eye(size)] * 2))
+    return array(np.stack([np.eye(size)] * 2))
 
 
 # ----------------------------------------------------------------------------------------------------------- sparse arrays
 def shuffle_csr_column_indices(csr: Any) -> None:
     """Shuffles the column indices within each row of a scipy csr matrix, in place (its values stay where they are)."""
-    for start, end in zip(csr.indptr[:-1], csr.indptr[1:], strict=True):
+    for start, end in itertools.pairwise(csr.indptr):
         np.random.shuffle(csr.indices[start:end])
 
 
@@ -141,7 +144,7 @@ def _uniform_csr(shape: Sequence[int], density: float, dtype: Any, data_init: fl
         values.fill(data_init)
     indices, offsets = places % columns, np.searchsorted(places // columns, np.arange(rows + 1))
     if shuffle:
-        for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        for start, end in itertools.pairwise(offsets):
             np.random.shuffle(indices[start:end])
     return nd.sparse.csr_matrix((values, indices, offsets), shape=tuple(shape), dtype=dtype)
 
@@ -211,7 +214,7 @@ def rand_ndarray(
     """A random NDArray of any storage type; see `rand_sparse_ndarray`."""
     context = current_context() if ctx is None else ctx
     if stype == "default":
-        return nd.array(random_arrays(shape), dtype=dtype, ctx=context)
+        return array(random_arrays(shape), dtype=dtype, ctx=context)
     return rand_sparse_ndarray(
         shape, stype, density=density, modifier_func=modifier_func, dtype=dtype, shuffle_csr_indices=shuffle_csr_indices,
         distribution=distribution, ctx=context,

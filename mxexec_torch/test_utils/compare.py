@@ -50,7 +50,7 @@ def effective_dtype(dat: Any) -> np.dtype[Any]:
     """The type whose tolerance suits an array: float16 for float32 arrays on GPUs that multiply in TF32."""
     import torch
 
-    dtype = np.dtype(dat.dtype)
+    dtype: np.dtype[Any] = np.dtype(dat.dtype)
     context = getattr(dat, "context", None)
     if dtype == np.float32 and context is not None and context.device_type == "gpu" and os.environ.get("NVIDIA_TF32_OVERRIDE") != "0":
         tf32 = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
@@ -61,11 +61,10 @@ def effective_dtype(dat: Any) -> np.dtype[Any]:
 
 def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
     """The tolerance for an array: `tol` itself, or the entry for the array's type in `tol` or `default_tol`."""
-    if isinstance(tol, numbers.Real):
+    if tol is not None and not isinstance(tol, Mapping):
         return float(tol)
     dtype = effective_dtype(dat)
-    chosen: Mapping[Any, float] = tol or {}  # type: ignore[assignment]
-    return chosen[dtype] if dtype in chosen else default_tol[dtype]
+    return tol[dtype] if tol is not None and dtype in tol else default_tol[dtype]
 
 
 def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
@@ -75,12 +74,12 @@ def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, f
     return relative, max(get_tolerance(v, atol, default_atols()) for v in pair)
 
 
-def get_atol(atol: float | None = None, dtype: Any = np.dtype(np.float64)) -> float:
+def get_atol(atol: float | None = None, dtype: Any = np.dtype(np.float64)) -> float:  # noqa: B008 - a constant
     """atol, or the default of the type."""
     return default_atols()[np.dtype(dtype)] if atol is None else atol
 
 
-def get_rtol(rtol: float | None = None, dtype: Any = np.dtype(np.float64)) -> float:
+def get_rtol(rtol: float | None = None, dtype: Any = np.dtype(np.float64)) -> float:  # noqa: B008 - a constant
     """rtol, or the default of the type."""
     return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
 
@@ -99,7 +98,7 @@ def same(a: Any, b: Any) -> bool:
     return np.array_equal(a, b)
 
 
-def checkShapes(a: Any, b: Any) -> None:  # noqa: N802 - MXNet's name
+def checkShapes(a: Any, b: Any) -> None:
     """AssertionError unless the shapes are equal."""
     if a.shape != b.shape:
         raise AssertionError(f"a.shape = {a.shape} and b.shape = {b.shape} are not equal")
@@ -112,7 +111,7 @@ def almost_equal(a: Any, b: Any, rtol: float | None = None, atol: float | None =
     return bool(np.allclose(a, b, rtol=get_rtol(rtol), atol=get_atol(atol), equal_nan=equal_nan))
 
 
-def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bool = False) -> str:  # noqa: N802, N803 - MXNet's names
+def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bool = False) -> str:
     """A line that shows both arrays at an index."""
     place = tuple(int(i) for i in index)
     return f"Location of {'maximum ' if maxError else ''}error: {place}, {names[0]}={a[index]:.8f}, {names[1]}={b[index]:.8f}"

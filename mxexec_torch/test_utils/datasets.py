@@ -19,6 +19,7 @@ __all__ = [
     "download", "download_model", "get_bz2_data", "get_cifar10", "get_mnist", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data",
 ]  # fmt: skip
 
+_log = logging.getLogger(__name__)
 _MNIST = "http://data.mxnet.io/data/mnist/"
 _MODELS = "http://data.mxnet.io/models/"
 _MODEL_FILES = {
@@ -47,7 +48,7 @@ def download(url: str, fname: str | None = None, dirname: str | None = None, ove
     if dirname:
         os.makedirs(dirname, exist_ok=True)
     if not overwrite and os.path.exists(path):
-        logging.info("%s exists, skipping download", path)
+        _log.info("%s exists, skipping download", path)
         return path
     for left in range(retries, -1, -1):
         try:
@@ -59,7 +60,7 @@ def download(url: str, fname: str | None = None, dirname: str | None = None, ove
             if left == 0:
                 raise OSError(f"failed to open {url}: {error}") from error
             print(f"download failed, retrying, {left} attempt{'s' if left > 1 else ''} left")
-    logging.info("downloaded %s into %s successfully", url, path)
+    _log.info("downloaded %s into %s successfully", url, path)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ def gen_buckets_probs_with_ppf(ppf: Callable[[float], float], nbuckets: int) -> 
     """Equally likely intervals of a distribution given by its quantile function, and their probabilities."""
     assert nbuckets > 0, f"{nbuckets} buckets"
     edges = [ppf(i / nbuckets) for i in range(nbuckets + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True)), [1.0 / nbuckets] * nbuckets
+    return list(itertools.pairwise(edges)), [1.0 / nbuckets] * nbuckets
 
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from .. import ndarray as nd
 from ..context import Context, current_context
+from ..ndarray.creation import waitall
 
 __all__ = [
     "EnvManager", "default_context", "discard_stderr", "environment", "get_im2rec_path", "has_tvm_ops", "is_aarch64_run", "is_cd_run",
@@ -50,7 +50,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 except AssertionError:
                     if attempt == n - 1:
                         raise
-                    nd.waitall()
+                    waitall()
 
         return wrapper
 
@@ -88,7 +88,7 @@ def environment(*args: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        nd.waitall()
+        waitall()
         _set_environment(before)
 
 
@@ -100,17 +100,16 @@ def _set_environment(values: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-class EnvManager:
+class EnvManager(contextlib.ExitStack):
     """`with EnvManager(name, value):` sets one environment variable for a while; older test suites use it."""
 
     def __init__(self, key: str, val: str | None) -> None:
-        self._scope = environment(key, val)
+        super().__init__()
+        self._wanted = (key, val)
 
-    def __enter__(self) -> None:
-        self._scope.__enter__()
-
-    def __exit__(self, *exc: Any) -> None:
-        self._scope.__exit__(*exc)
+    def __enter__(self) -> EnvManager:
+        self.enter_context(environment(*self._wanted))
+        return self
 
 
 def is_cd_run() -> bool:

@@ -13,9 +13,16 @@ import numpy as np
 from .. import ndarray as nd
 from .. import symbol as sym_module
 from ..context import Context, current_context
+from ..ndarray.creation import waitall
+from ..ndarray.utils import array, zeros
 from .arrays import create_sparse_array, rand_ndarray
 from .compare import (
-    assert_almost_equal, compare_ndarray_tuple, default_dtype, default_numeric_eps, get_tolerance, get_tols,
+    assert_almost_equal,
+    compare_ndarray_tuple,
+    default_dtype,
+    default_numeric_eps,
+    get_tolerance,
+    get_tols,
 )  # fmt: skip
 
 __all__ = [
@@ -34,7 +41,7 @@ def _array(value: Any, ctx: Context, dtype: Any) -> Any:
     """An NDArray of a NumPy array; 'asnumpy' keeps its type. Anything else passes through."""
     if not isinstance(value, np.ndarray):
         return value
-    return nd.array(value, ctx=ctx, dtype=value.dtype if isinstance(dtype, str) else dtype)
+    return array(value, ctx=ctx, dtype=value.dtype if isinstance(dtype, str) else dtype)
 
 
 def _by_name(names: Sequence[str], given: Any, what: str) -> dict[str, Any]:
@@ -59,12 +66,12 @@ def _parse_aux_states(sym: Any, aux_states: Any, ctx: Context, dtype: Any = defa
     if aux_states is None:
         return None
     values = _by_name(sym.list_auxiliary_states(), aux_states, "aux_states")
-    return {k: nd.array(v, ctx=ctx, dtype=v.dtype if isinstance(dtype, str) else dtype) for k, v in values.items()}
+    return {k: array(v, ctx=ctx, dtype=v.dtype if isinstance(dtype, str) else dtype) for k, v in values.items()}
 
 
 def simple_forward(sym: Any, ctx: Context | None = None, is_train: bool = False, **inputs: Any) -> Any:
     """Runs a symbol on NumPy arrays by name; the output as a NumPy array, a list of them when there are several."""
-    executor = sym.bind(ctx or current_context(), args={k: nd.array(v) for k, v in inputs.items()})
+    executor = sym.bind(ctx or current_context(), args={k: array(v) for k, v in inputs.items()})
     executor.forward(is_train=is_train)
     outputs = [x.asnumpy() for x in executor.outputs]
     return outputs[0] if len(outputs) == 1 else outputs
@@ -83,15 +90,15 @@ def numeric_grad(
     for name, value in location.items():
         location[name] = np.asarray(value, order="C")
         if executor.arg_dict[name].stype == "default":
-            executor.arg_dict[name][:] = nd.array(value, dtype=dtype)
+            executor.arg_dict[name][:] = array(value, dtype=dtype)
 
-    def total(name: str, value: Any) -> float:
+    def outputs(name: str, value: Any) -> Any:
         target = executor.arg_dict[name]
-        target[:] = nd.array(value, dtype=dtype).tostype(target.stype)
+        target[:] = array(value, dtype=dtype).tostype(target.stype)
         for aux, state in (aux_states or {}).items():
             executor.aux_dict[aux][:] = state
         executor.forward(is_train=use_forward_train)
-        return executor.outputs[0].asnumpy()  # type: ignore[no-any-return]
+        return executor.outputs[0].asnumpy()
 
     gradients = {name: np.zeros(value.shape, dtype=dtype) for name, value in location.items()}
     for name, value in location.items():
@@ -100,12 +107,12 @@ def numeric_grad(
         flat, slots, original = value.reshape(-1), gradients[name].reshape(-1), value.copy()
         for i in range(flat.size):
             flat[i] += eps / 2.0
-            above = total(name, value)
+            above = outputs(name, value)
             flat[i] -= eps
-            slots[i] = (above - total(name, value)).sum() / eps
+            slots[i] = (above - outputs(name, value)).sum() / eps
             flat[i] = original.reshape(-1)[i]
         target = executor.arg_dict[name]
-        target[:] = nd.array(original, dtype=dtype).tostype(target.stype)
+        target[:] = array(original, dtype=dtype).tostype(target.stype)
     return gradients
 
 
@@ -139,12 +146,12 @@ def check_numeric_gradient(
     projection = "__random_proj"
     loss = sym_module.make_loss(sym * sym_module.Variable(projection))
     # elements that are too small would leave too few digits in the differences
-    arguments[projection] = nd.array(np.random.rand(*shape) + 0.1, ctx=ctx, dtype=dtype)
+    arguments[projection] = array(np.random.rand(*shape) + 0.1, ctx=ctx, dtype=dtype)
     before = {k: np.random.normal(0, 0.01, size=arguments[k].shape) for k in [*requests, projection]}
-    buffers = {k: nd.array(v, ctx=ctx, dtype=dtype) for k, v in before.items()}
+    buffers = {k: array(v, ctx=ctx, dtype=dtype) for k, v in before.items()}
     for name, stype in (grad_stype_dict or {}).items():
         if name in buffers and stype in ("row_sparse", "csr"):
-            buffers[name] = nd.zeros(buffers[name].shape, ctx, buffers[name].dtype, stype)
+            buffers[name] = zeros(buffers[name].shape, ctx, buffers[name].dtype, stype)
     executor = loss.bind(ctx, grad_req=requests, args=arguments, args_grad=buffers, aux_states=states)
     executor.forward(is_train=True)
     assert len(executor.outputs) == 1, "the symbol must have one output"
@@ -178,7 +185,7 @@ def check_symbolic_forward(
     arguments = _parse_location(sym, location, ctx, dtype)
     names = sym.list_outputs()
     wanted = [expected[k] for k in names] if isinstance(expected, dict) else expected
-    buffers = {k: nd.zeros(v.shape, ctx=ctx, dtype=v.dtype if isinstance(dtype, str) else dtype) for k, v in arguments.items()}
+    buffers = {k: zeros(v.shape, ctx=ctx, dtype=v.dtype if isinstance(dtype, str) else dtype) for k, v in arguments.items()}
     executor = sym.bind(ctx=ctx, args=arguments, args_grad=buffers, aux_states=_parse_aux_states(sym, aux_states, ctx, dtype))
     executor.forward(is_train=False)
     for name, want, output in zip(names, wanted, executor.outputs, strict=False):
@@ -213,7 +220,7 @@ def check_symbolic_backward(
     for name, value in before.items():
         stype = (grad_stypes or {}).get(name) or "default"
         kind = wanted[name].dtype if isinstance(dtype, str) else dtype
-        buffers[name] = nd.array(value, ctx=ctx, dtype=kind) if stype == "default" else create_sparse_array(value.shape, stype, density=0.0)
+        buffers[name] = array(value, ctx=ctx, dtype=kind) if stype == "default" else create_sparse_array(value.shape, stype, density=0.0)
     requests = dict.fromkeys(names, grad_req) if isinstance(grad_req, str) else grad_req
     if isinstance(requests, (list, tuple)):
         requests = dict(zip(names, requests, strict=False))
@@ -229,7 +236,7 @@ def check_symbolic_backward(
 
 # ------------------------------------------------------------------------------------------------------------------- speed
 def check_speed(
-    sym: Any, location: Mapping[str, Any] | None = None, ctx: Context | None = None, N: int = 20, grad_req: Any = None, typ: str = "whole",  # noqa: N803
+    sym: Any, location: Mapping[str, Any] | None = None, ctx: Context | None = None, N: int = 20, grad_req: Any = None, typ: str = "whole",
     **kwargs: Any,
 ) -> float:  # fmt: skip
     """Seconds a pass takes, averaged over N. typ: 'whole' (forward and backward) or 'forward'. kwargs: shapes, where location is not given."""
@@ -251,11 +258,11 @@ def check_speed(
             executor.backward(out_grads=executor.outputs)
 
     step()
-    nd.waitall()
+    waitall()
     started = time.time()
     for _ in range(N):
         step()
-    nd.waitall()
+    waitall()
     return (time.time() - started) / N
 
 
@@ -330,7 +337,7 @@ def check_consistency(
     heads = run.heads()
     for executor in executors:
         pairs = zip(heads, executor.outputs, strict=True)
-        executor.backward([nd.array(h, ctx=executor._ctx, dtype=o.dtype).tostype(o.stype) for h, o in pairs])
+        executor.backward([array(h, ctx=executor._ctx, dtype=o.dtype).tostype(o.stype) for h, o in pairs])
     for i in others:
         for name, got in zip(outputs + arguments, executors[i].outputs + executors[i].grad_arrays, strict=True):
             if truth[name] is None:
@@ -341,20 +348,20 @@ def check_consistency(
 
 
 def _fill(executors: list[Any], params: dict[str, Any], aux: dict[str, Any], scale: float, uniform: bool, kind: Any, grad_req: Any) -> None:
-    for name, array in sorted(executors[0].arg_dict.items()):  # in a fixed order, so that a seed repeats the run
+    for name, target in sorted(executors[0].arg_dict.items()):  # in a fixed order, so that a seed repeats the run
         if name not in params:
-            draw = np.random.uniform(-0.92 * scale, 0.92 * scale, array.shape) if uniform else np.random.normal(size=array.shape, scale=scale)
+            draw = np.random.uniform(-0.92 * scale, 0.92 * scale, target.shape) if uniform else np.random.normal(size=target.shape, scale=scale)
             params[name] = draw.astype(kind)
     for name in executors[0].aux_dict:
         aux.setdefault(name, 0)
     for executor in executors:
-        for name, array in executor.arg_dict.items():
-            array[:] = params[name]
-        for name, array in executor.aux_dict.items():
-            array[:] = aux[name]
+        for name, target in executor.arg_dict.items():
+            target[:] = params[name]
+        for name, target in executor.aux_dict.items():
+            target[:] = aux[name]
         if grad_req == "add":
-            for array in executor.grad_arrays:
-                array[:] = np.zeros(array.shape, dtype=array.dtype)
+            for target in executor.grad_arrays:
+                target[:] = np.zeros(target.shape, dtype=target.dtype)
 
 
 # ------------------------------------------------------------------------------------------------------ other comparisons
