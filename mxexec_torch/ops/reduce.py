@@ -83,7 +83,7 @@ def _min(x: Tensor, dims: Dims) -> Tensor:
     return rt.extremum(x, dims, False)
 
 
-def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, source: str, aliases: str = "") -> None:
+def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, source: str, aliases: str = "", limits: tuple[str, ...] = ()) -> None:
     """Declares one reduction over several axes."""
 
     def body(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
@@ -96,12 +96,12 @@ def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, sourc
         f"{text}\n\ndata any shape -> the shape without the reduced axes (size 1 with keepdims); (1,) when all are reduced. "
         f"Integers keep their type. Source: src/operator/tensor/broadcast_reduce_{source}.cc"
     )
-    op(name, aliases=aliases.split(), shape=_shape, doc=doc, source=source)(body)
+    op(name, aliases=aliases.split(), shape=_shape, doc=doc, source=source, limits=limits)(body)
 
 
 _row("sum", _sum, "The sum over axes.", "sum_value", "sum_axis _sparse_sum")
 _row("mean", _mean, "The mean over axes; of integers truncated.", "sum_value", "_sparse_mean")
-_row("nansum", _nansum, "The sum over axes, NaN skipped.", "sum_value")
+_row("nansum", _nansum, "The sum over axes, NaN skipped.", "sum_value", limits=("a row with an infinite element gives it; MXNet's compensated sum gives NaN",))
 _row("prod", rt.prod, "The product over axes; its gradient is product / element.", "prod_value")
 _row("nanprod", rt.nanprod, "The product over axes, NaN skipped.", "prod_value")
 _row("max", _max, "The maximum over axes; every tied element gets the whole gradient.", "minmax_value", "max_axis")
@@ -122,7 +122,10 @@ def _norm_dtype(a: Attrs, t: Dtypes) -> None:
         t.unify_out(t.get(0))
 
 
-@op("norm", aliases=("_sparse_norm",), shape=_norm_shape, dtype=_norm_dtype)
+@op(
+    "norm", aliases=("_sparse_norm",), shape=_norm_shape, dtype=_norm_dtype,
+    limits=("several infinite elements give infinity; MXNet's compensated sum gives NaN",),
+)  # fmt: skip
 def norm(
     data: Tensor, /, *, ord: Int = 2, axis: OptShape = None,
     out_dtype: Annotated[str | None, OneOf(None, "float16", "float32", "float64", "int32", "int64", "int8")] = None, keepdims: Bool = False,

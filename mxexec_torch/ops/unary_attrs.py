@@ -21,7 +21,7 @@ def _whole_bounds(low: float, high: float, dtype: torch.dtype) -> tuple[int | No
     return (None if low <= info.min else int(cut(low, dtype))), (None if high >= info.max else int(cut(high, dtype)))
 
 
-@op("clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise)
+@op("clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise, limits=("the gradient at NaN is 0; MXNet passes it",))
 def clip(data: Tensor, /, *, a_min: Float, a_max: Float) -> Tensor:
     """data limited to [a_min, a_max]; the gradient passes at both bounds. NaN stays.
 
