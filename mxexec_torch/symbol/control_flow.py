@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..attribute import AttrScope, current_scope
+from ..errors import MXNetError
 from ..graph import Entry, Node, topological
 from ..name import current_manager
 from ..registry import get
@@ -17,7 +18,7 @@ from . import op
 from .compose import copy_graph, hidden_key, make_node, visible_entries
 from .symbol import Group, Symbol, output_name, var
 
-__all__ = ["cond", "foreach", "while_loop"]
+__all__ = ["check_bodies", "cond", "foreach", "while_loop"]
 
 _MARK = "__subgraph_name__"
 Nested = Any  # a Symbol or a nested list of them
@@ -234,6 +235,41 @@ def _control_node(operator: str, graphs: list[Symbol], inputs: Sequence[Entry], 
     node = make_node(definition, current_manager().get(None, operator), attrs, inputs, {})
     node.subgraphs = list(graphs)
     return Symbol(visible_entries(node))
+
+
+# -- nodes read from files -------------------------------------------------------------------------------------------------------------
+_BODIES = {"_foreach": 1, "_while_loop": 2, "_cond": 3}
+
+
+def check_bodies(node: Node) -> None:
+    """Errors: MXNetError unless the subgraphs of a control-flow node fit its attributes and inputs; other nodes have none."""
+    a, graphs = node.params, [graph._entries for graph in node.subgraphs]
+    kind = "" if node.op is None else node.op.name
+    if len(graphs) != _BODIES.get(kind, 0):
+        raise MXNetError(f"{_BODIES.get(kind, 0)} subgraphs belong to this node, not {len(graphs)}")
+    variables = [sum(n.op is None for n in topological(graph)) for graph in graphs]
+    if kind == "_foreach":
+        _check(sorted((*a.in_data_locs, *a.in_state_locs, *a.remain_locs)) == list(range(variables[0])), "the locs name each input of the body once")
+        _check(len(node.inputs) == variables[0], f"the body has {variables[0]} inputs")
+        _check(0 <= a.num_out_data == a.num_outputs - len(a.in_state_locs) and len(graphs[0]) == a.num_outputs, "the body gives num_outputs outputs")
+    elif kind == "_while_loop":
+        _check_locs(node, variables, (a.cond_input_locs, a.func_input_locs))
+        _check(all(0 <= loc < variables[1] for loc in a.func_var_locs), "func_var_locs name inputs of the body")
+        _check(0 <= a.num_out_data == a.num_outputs - len(a.func_var_locs) and len(graphs[1]) == a.num_outputs, "the body gives num_outputs outputs")
+        _check(len(graphs[0]) == 1 and a.max_iterations > 0, "the condition gives one output, max_iterations is positive")
+    elif kind == "_cond":
+        _check_locs(node, variables, (a.cond_input_locs, a.then_input_locs, a.else_input_locs))
+        _check([len(graph) for graph in graphs] == [1, a.num_outputs, a.num_outputs], "the predicate gives one output, the branches num_outputs")
+
+
+def _check_locs(node: Node, variables: Sequence[int], locs: Sequence[Sequence[int]]) -> None:
+    for count, positions in zip(variables, locs, strict=True):
+        _check(len(positions) == count and all(0 <= p < len(node.inputs) for p in positions), "the locs name an input for each variable of a subgraph")
+
+
+def _check(fits: bool, rule: str) -> None:
+    if not fits:
+        raise MXNetError(f"subgraphs and attributes do not fit each other: {rule}")
 
 
 # -- nested lists -----------------------------------------------------------------------------------------------------------------------

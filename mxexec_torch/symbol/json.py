@@ -20,6 +20,7 @@ __all__ = ["VERSION", "read", "write"]
 
 VERSION = 10901
 _ESCAPES = {ord("\r"): "\\r", ord("\n"): "\\n", ord("\\"): "\\\\", ord("\t"): "\\t", ord('"'): '\\"'}
+_CONTROL_FLOW = ("_foreach", "_while_loop", "_cond")
 _LONG = 10  # arrays of more numbers than this are written one a line
 _MAX_NESTING = 64  # of subgraphs in subgraphs
 
@@ -292,13 +293,20 @@ class _Reader:
                 raise self._wrong(f"node {node.name!r}: {error}") from None
 
     def _check(self, order: Iterable[Node]) -> None:
-        """Every node has the inputs its operator takes, and every entry names an output that exists."""
+        """Every node has the inputs and subgraphs its operator takes, and every entry names an output that exists."""
+        from .control_flow import check_bodies  # needs Symbol, which needs this module
+
         counts: dict[int, int] = {}
         for node in order:
             counts[id(node)] = node.num_outputs()
             for entry in node.inputs:
                 if entry.index >= counts[id(entry.node)]:
                     raise self._wrong(f"node {node.name!r} reads output {entry.index} of {entry.node.name!r}, which has {counts[id(entry.node)]}")
+            if node.subgraphs or (node.op is not None and node.op.name in _CONTROL_FLOW):
+                try:
+                    check_bodies(node)
+                except MXNetError as error:
+                    raise self._wrong(f"node {node.name!r}: {error}") from None
             if node.op is not None:
                 specs = node.input_specs()
                 if len(specs) != len(node.inputs):
