@@ -15,12 +15,19 @@ from typing import Any
 RECORDED = pathlib.Path(__file__).parent / "data" / "storage.json"
 STYPES = ("default", "row_sparse", "csr")
 
-UNARY = (
-    "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p negative radians relu rint round sign sin sinh sqrt square tan "
-    "tanh trunc zeros_like BlockGrad make_loss identity cos exp log rsqrt gamma sum mean norm ones_like sigmoid softmax Flatten transpose"
-).split()
-SCALAR = "_plus _minus _mul _div _rminus _rdiv _power _maximum _scatter_plus _scatter_minus _equal _not_equal _greater _greater_equal _lesser _lesser_equal".split()
-BINARY = "elemwise_add elemwise_sub elemwise_mul elemwise_div _maximum _minimum _hypot _scatter_elemwise_div broadcast_add broadcast_mul".split()
+UNARY = [
+    "abs", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "degrees", "expm1", "fix", "floor", "log1p", "negative", "radians",
+    "relu", "rint", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "zeros_like", "BlockGrad", "make_loss",
+    "identity", "cos", "exp", "log", "rsqrt", "gamma", "sum", "mean", "norm", "ones_like", "sigmoid", "softmax", "Flatten", "transpose",
+]  # fmt: skip
+SCALAR = [
+    "_plus", "_minus", "_mul", "_div", "_rminus", "_rdiv", "_power", "_maximum", "_scatter_plus", "_scatter_minus", "_equal", "_not_equal",
+    "_greater", "_greater_equal", "_lesser", "_lesser_equal",
+]  # fmt: skip
+BINARY = [
+    "elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div", "_maximum", "_minimum", "_hypot", "_scatter_elemwise_div",
+    "broadcast_add", "broadcast_mul",
+]  # fmt: skip
 
 
 def symbols(mx: Any) -> Iterator[tuple[str, Any, dict[str, str], dict[str, tuple[int, ...]]]]:

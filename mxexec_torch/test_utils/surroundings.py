@@ -107,7 +107,7 @@ class EnvManager(contextlib.ExitStack):
         super().__init__()
         self._wanted = (key, val)
 
-    def __enter__(self) -> EnvManager:
+    def __enter__(self) -> EnvManager:  # noqa: PYI034 - Self needs Python 3.11
         self.enter_context(environment(*self._wanted))
         return self
 
