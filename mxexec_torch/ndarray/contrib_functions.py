@@ -16,22 +16,22 @@ __all__ = [
 ]  # fmt: skip
 
 
-def isinf(data: NDArray) -> NDArray:
+def isinf(data: Any) -> Any:
     """1 where data is infinite, else 0, in the type of data."""
     return data.abs() == math.inf
 
 
-def isfinite(data: NDArray) -> NDArray:
+def isfinite(data: Any) -> Any:
     """1 where data is neither infinite nor NaN, else 0, in the type of data."""
     return (data.abs() != math.inf) * (data == data)  # noqa: PLR0124 - NaN differs from itself
 
 
-def isnan(data: NDArray) -> NDArray:
+def isnan(data: Any) -> Any:
     """1 where data is NaN, else 0, in the type of data."""
     return data != data  # noqa: PLR0124 - NaN differs from itself
 
 
-def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: Any = None) -> tuple[NDArray, NDArray, NDArray]:
+def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: Any = None) -> tuple[Any, Any, Any]:
     """Draws classes of [0, range_max) with probability log((c + 2) / (c + 1)) / log(range_max + 1), for sampled losses.
 
     true_classes (n,) -> samples (num_sampled,) int64, expected counts of the true classes (n,) and of the samples, both float64.
@@ -50,7 +50,7 @@ def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: A
     return samples, expected(true_classes.as_in_context(ctx)), expected(samples)
 
 
-def _scale(value: Any, like: NDArray) -> NDArray:
+def _scale(value: Any, like: Any) -> Any:
     """rescale_grad as an array on the weight's context."""
     return value.as_in_context(like.context) if isinstance(value, NDArray) else full((1,), value, ctx=like.context)
 

@@ -110,7 +110,7 @@ def _outputs(a: Attrs) -> list[str]:
     return ["output"] if a.num_outputs == 1 else [f"output{i}" for i in range(a.num_outputs)]
 
 
-def _control(name: str, graphs: Sequence[str], rule: Callable[[Attrs, Any], None], bind: Any, *attributes: str) -> Any:
+def _control(name: str, graphs: Sequence[str], rule: Callable[[Attrs, Any], None], bind: Any, *attributes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     listed = [*((g, "Symbol") for g in graphs), *((n, "tuple of <long>, required" if n.endswith("locs") else "int, required") for n in attributes)]
     return op(
         name, key_var_num_args="num_args", count=lambda a: a.num_args - len(graphs), variadic_names=lambda a, n: [f"data{i}" for i in range(n)],
@@ -171,7 +171,8 @@ def while_loop(
 
 def _bind_cond(node: Any, inputs: Any, device: torch.device, requests: Any) -> Attrs:
     a = node.params
-    run = branch_leaf(*_bodies(node, device), a.cond_input_locs, a.then_input_locs, a.else_input_locs)
+    condition, then, otherwise = _bodies(node, device)
+    run = branch_leaf(condition, then, otherwise, a.cond_input_locs, a.then_input_locs, a.else_input_locs)
     return Attrs(a, **{_RUN: run})
 
 
