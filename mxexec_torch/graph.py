@@ -67,24 +67,24 @@ class Entry(NamedTuple):
 def topological(heads: Iterable[Entry]) -> list[Node]:
     """Nodes below the heads, inputs first, left to right, each once (the order of MXNet's DFSVisit). Iterative: graphs are deep."""
     order: list[Node] = []
-    seen: set[int] = set()
+    seen: set[Node] = set()
     for head in heads:
-        if id(head.node) in seen:
+        if head.node in seen:
             continue
-        seen.add(id(head.node))
-        stack: list[tuple[Node, int]] = [(head.node, 0)]
+        seen.add(head.node)
+        stack = [(head.node, iter(head.node.inputs))]
         while stack:
-            node, position = stack.pop()
-            while position < len(node.inputs):
-                child = node.inputs[position].node
-                position += 1
-                if id(child) not in seen:
-                    seen.add(id(child))
-                    stack.append((node, position))
-                    stack.append((child, 0))
-                    break
+            node, inputs = stack[-1]
+            for child, _, _ in inputs:
+                if child not in seen:
+                    seen.add(child)
+                    if child.inputs:
+                        stack.append((child, iter(child.inputs)))
+                        break
+                    order.append(child)
             else:
                 order.append(node)
+                stack.pop()
     return order
 
 

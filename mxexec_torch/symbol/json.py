@@ -7,6 +7,7 @@ src/operator/contrib/amp_graph_pass.cc for the removal of amp casts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["VERSION", "read", "write"]
 
 VERSION = 10901
 _ESCAPES = {ord("\r"): "\\r", ord("\n"): "\\n", ord("\\"): "\\\\", ord("\t"): "\\t", ord('"'): '\\"'}
+_SPECIAL = re.compile(r'[\r\n\\\t"]').search
 _CONTROL_FLOW = ("_foreach", "_while_loop", "_cond")
 _LONG = 10  # arrays of more numbers than this are written one a line
 _MAX_NESTING = 64  # of subgraphs in subgraphs
@@ -58,21 +60,36 @@ def _without_amp_casts(entries: Sequence[Entry], order: Sequence[Node]) -> tuple
 
 def _graph_text(entries: Sequence[Entry], order: Sequence[Node], level: int, attrs: Mapping[str, int]) -> str:
     """One graph object; `level` is its nesting depth in steps of two spaces."""
-    ids: dict[int, int] = {}
+    ids = {id(node): number for number, node in enumerate(order)}
+    pad = "\n" + "  " * (level + 1)
+    item = pad + "  "
+    field = item + "  "
+    shown: dict[tuple[tuple[str, str], ...], str] = {}  # few different attributes make up large graphs
     nodes: list[str] = []
     variables: list[str] = []
     row_ptr = ["0"]
     total = 0
-    pad = "\n" + "  " * (level + 1)
     for number, node in enumerate(order):
-        ids[id(node)] = number
-        if node.op is None:
+        op = node.op
+        if op is None:
             variables.append(str(number))
             total += 1
         else:
             total += node.num_outputs()
         row_ptr.append(str(total))
-        nodes.append(_node_text(node, ids, level + 2))
+        text = f'{{{field}"op": "{"null" if op is None else op.name}", {field}"name": "{_escape(node.name)}", '
+        if node.attrs:
+            key = tuple(node.attrs.items())
+            if key not in shown:
+                items = [(k, f'"{_escape(v)}"') for k, v in sorted(key)]
+                shown[key] = f'{field}"attrs": {_object(items, level + 3)}, '
+            text += shown[key]
+        inputs = [f"[{ids[id(source)]}, {index}, {version}]" for source, index, version in node.inputs]
+        text += f'{field}"inputs": {_array(inputs, level + 3)}'
+        if node.subgraphs:
+            graphs = [_graph_text(s._entries, topological(s._entries), level + 4, {}) for s in node.subgraphs]
+            text += f', {field}"subgraphs": {_array(graphs, level + 3, True)}'
+        nodes.append(f"{text}{item}}}")
     heads = [f"[{ids[id(e.node)]}, {e.index}, {e.version}]" for e in entries]
     fields = [
         f'"nodes": {_array(nodes, level + 1, True)}',
@@ -83,26 +100,11 @@ def _graph_text(entries: Sequence[Entry], order: Sequence[Node], level: int, att
     if attrs:
         tagged = _object([(key, f'["int", {value}]') for key, value in attrs.items()], level + 1)
         fields.append(f'"attrs": {tagged}')
-    return "{" + pad + (", " + pad).join(fields) + "\n" + "  " * level + "}"
-
-
-def _node_text(node: Node, ids: Mapping[int, int], level: int) -> str:
-    pad = "\n" + "  " * (level + 1)
-    op = "null" if node.op is None else node.op.name
-    text = f'{{{pad}"op": "{op}", {pad}"name": "{_escape(node.name)}", '
-    if node.attrs:
-        items = [(key, f'"{_escape(value)}"') for key, value in sorted(node.attrs.items())]
-        text += f'{pad}"attrs": {_object(items, level + 1)}, '
-    inputs = [f"[{ids[id(e.node)]}, {e.index}, {e.version}]" for e in node.inputs]
-    text += f'{pad}"inputs": {_array(inputs, level + 1)}'
-    if node.subgraphs:
-        graphs = [_graph_text(s._entries, topological(s._entries), level + 2, {}) for s in node.subgraphs]
-        text += f', {pad}"subgraphs": {_array(graphs, level + 1, True)}'
-    return text + "\n" + "  " * level + "}"
+    return "{" + pad + (", " + pad).join(fields) + pad[:-2] + "}"
 
 
 def _escape(text: str) -> str:
-    return text.translate(_ESCAPES)
+    return text.translate(_ESCAPES) if _SPECIAL(text) else text
 
 
 def _array(items: Sequence[str], level: int, lines: bool = False) -> str:
