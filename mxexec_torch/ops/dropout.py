@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import torch
@@ -30,14 +31,17 @@ def dropout(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Zeroes elements with probability p and scales the rest by 1 / (1 - p), in training or always; otherwise the identity.
 
-    data any shape -> same shape; the mask is shared along `axes`. Hidden output: the factors. Source: src/operator/nn/dropout-inl.h
+    data any shape -> same shape; the mask is shared along `axes`. p = 1 gives NaN. Hidden output: the factors. Source: src/operator/nn/dropout-inl.h
     """
     ndim = data.ndim
     shape = [1 if i in {axis % ndim for axis in axes} else d for i, d in enumerate(data.shape)]
     if not (train or mode == "always") or p == 0:
         return data, data.new_ones(shape)
+    if p == 1:  # MXNet scales zeros by 1 / 0
+        mask = data.new_full(shape, math.nan)
+        return data * mask, mask
     if axes:
-        mask = (torch.rand(shape, dtype=torch.float32, device=data.device) < 1 - p).to(data.dtype) * (1 / (1 - p) if p < 1 else 0.0)
+        mask = (torch.rand(shape, dtype=torch.float32, device=data.device) < 1 - p).to(data.dtype) * (1 / (1 - p))
         return data * mask, mask
     out, kept = torch.native_dropout(data, p, True)
-    return out, kept.to(data.dtype) * (1 / (1 - p) if p < 1 else 0.0)
+    return out, kept.to(data.dtype) * (1 / (1 - p))

@@ -11,7 +11,7 @@ from ..infer.rules import normalize_axis
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Aux, IsTrain, Out, Tensor, op
 from ..values import Bool, Double, Float, IgnoredBool, IgnoredOptFloat, Int, Str
-from .runtime.normalization import inference_batch_norm
+from .runtime.normalization import inference_batch_norm, tall_layer_norm
 
 __all__ = ["batch_statistics", "moving_statistics", "statistics_dtype"]
 
@@ -195,7 +195,10 @@ def layer_norm(
     x = data if last else data.movedim(axis, -1)
     if gamma.ndim != 1 or gamma.shape != beta.shape or gamma.shape[0] != x.shape[-1]:
         raise MXNetError(f"Shape inconsistent, Provided = {list(gamma.shape)}, inferred shape=({x.shape[-1]},) (gamma and beta)")
-    out, mean, inverse = torch.native_layer_norm(x, (x.shape[-1],), gamma, beta, eps)
+    if x.numel() > 1024 * x.shape[-1]:
+        out, mean, inverse = tall_layer_norm(x, gamma, beta, eps)
+    else:
+        out, mean, inverse = torch.native_layer_norm(x, (x.shape[-1],), gamma, beta, eps)
     mean, std = mean.detach().to(data.dtype), inverse.detach().reciprocal().to(data.dtype)
     return (out, mean, std) if last else (out.movedim(-1, axis), mean.movedim(-1, axis), std.movedim(-1, axis))
 

@@ -66,7 +66,8 @@ def _pool_shape(a: Attrs, s: Shapes) -> None:
             raise s.fail("You need to set the kernel size if global pooling is not used")
         if len(a.kernel) != n:
             raise s.fail(f"Pooling: a kernel of {len(a.kernel)} dimensions needs {len(a.kernel) + 2}D data, got shape {list(data)}")
-        stride, pad = layouts.spatial(a.stride, n, 1), layouts.spatial(a.pad, n, 0)
+        stride = layouts.spatial(a.stride, n, 1)
+        pad = (0,) * n if a.pooling_convention == "same" else layouts.spatial(a.pad, n, 0)
         for size, k, p in zip(sizes, a.kernel, pad, strict=True):
             if size != -1 and k > size + 2 * p:
                 raise s.fail(f"kernel size ({k}) exceeds input ({size} padded to {size + 2 * p})")
@@ -161,7 +162,7 @@ def pooling(
     n = x.ndim - 2
     window = tuple(x.shape[2:]) if global_pool else kernel
     stride = (1,) * n if global_pool else layouts.spatial(stride, n, 1)
-    pad = (0,) * n if global_pool else layouts.spatial(pad, n, 0)
+    pad = (0,) * n if global_pool or pooling_convention == "same" else layouts.spatial(pad, n, 0)
     convention = "valid" if global_pool else pooling_convention
     if global_pool and pool_type == "avg":
         out = x.mean(tuple(range(2, x.ndim)), keepdim=True)

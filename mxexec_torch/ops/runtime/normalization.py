@@ -9,7 +9,7 @@ import torch
 from .leaf import leaf
 from .mode import backward_is_training
 
-__all__ = ["inference_batch_norm"]
+__all__ = ["inference_batch_norm", "tall_layer_norm"]
 
 Tensor = torch.Tensor
 
@@ -43,3 +43,35 @@ def inference_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Te
     if tracked:
         return _InferenceBatchNorm.apply(x, gamma, beta, mean, var, eps)  # type: ignore[no-any-return]
     return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]
+
+
+class _TallLayerNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+        out, mean, inverse = torch.native_layer_norm(x, x.shape[-1:], gamma, beta, eps)
+        ctx.save_for_backward(x, gamma, beta, mean, inverse)
+        ctx.mark_non_differentiable(mean, inverse)
+        return out, mean, inverse
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, gamma, beta, mean, inverse = ctx.saved_tensors
+        back = torch.ops.aten.native_layer_norm_backward
+        if x.is_cuda:
+            return (*back(grads[0], x, x.shape[-1:], mean, inverse, gamma, beta, [True, True, True]), None)
+        width = x.shape[-1]
+        rows = [t.reshape(-1, t.shape[-1]).split(_ROWS) for t in (grads[0], x, mean, inverse)]
+        parts = [back(g, part, (width,), m, r, gamma, beta, [True, True, True]) for g, part, m, r in zip(*rows, strict=True)]
+        dx, dgamma, dbeta = zip(*parts, strict=True)
+        return torch.cat(dx).reshape(x.shape), torch.stack(dgamma).sum(0), torch.stack(dbeta).sum(0), None
+
+
+_ROWS = 256
+
+
+@leaf
+def tall_layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Layer normalization of many rows: torch's CPU kernel adds the parameter gradients row by row, which loses digits; here in blocks."""
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, gamma, beta)):
+        return _TallLayerNorm.apply(x, gamma, beta, eps)  # type: ignore[no-any-return]
+    return torch.native_layer_norm(x, x.shape[-1:], gamma, beta, eps)
