@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Annotated
 
@@ -18,11 +19,13 @@ from ..registry import Attrs, Grad, Tensor, op
 from ..values import Bool, Int, OneOf, OptInt, OptShape
 from .runtime import reduce as rt
 
-__all__ = ["reduced_axes", "reduced_shape", "squeezed"]
+__all__ = ["reduced", "reduced_axes", "reduced_shape"]
 
 Dims = tuple[int, ...]
+Reduction = Callable[[Tensor, Dims, bool], Tensor]
 
 
+@functools.lru_cache(maxsize=1024)
 def reduced_axes(ndim: int, axis: tuple[int, ...] | None, exclude: bool = False) -> Dims:
     """The axes that go, sorted. Errors: MXNetError for an axis out of range or given twice."""
     if not axis:
@@ -44,11 +47,11 @@ def reduced_shape(shape: KnownShape, dims: Dims, keepdims: bool) -> KnownShape:
     return left or (1,)
 
 
-def squeezed(kept: Tensor, dims: Dims, keepdims: bool) -> Tensor:
-    """From a result that kept its reduced axes to the result asked for."""
-    if keepdims:
-        return kept
-    return kept.reshape(1) if len(dims) == kept.ndim else kept.squeeze(dims)
+def reduced(function: Reduction, data: Tensor, dims: Dims, keepdims: bool) -> Tensor:
+    """Runs a reduction: the result of reducing everything has shape (1,)."""
+    if not keepdims and len(dims) == data.ndim:
+        return function(data if data.ndim == 1 else data.reshape(-1), (0,), True)
+    return function(data, dims, keepdims)
 
 
 def _shape(a: Attrs, s: Shapes) -> None:
@@ -57,40 +60,40 @@ def _shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(reduced_shape(data, reduced_axes(len(data), a.axis, a.exclude), a.keepdims))
 
 
-def _sum(x: Tensor, dims: Dims) -> Tensor:
-    return torch.sum(x, dims, keepdim=True, dtype=x.dtype)
+def _sum(x: Tensor, dims: Dims, keep: bool) -> Tensor:
+    return torch.sum(x, dims, keepdim=keep, dtype=x.dtype)
 
 
-def _mean(x: Tensor, dims: Dims) -> Tensor:
+def _mean(x: Tensor, dims: Dims, keep: bool) -> Tensor:
     if x.is_floating_point():
-        return torch.mean(x, dims, keepdim=True)
+        return torch.mean(x, dims, keepdim=keep)
     count = 1
     for d in dims:
         count *= x.shape[d]
-    total = torch.sum(x, dims, keepdim=True, dtype=x.dtype)
+    total = torch.sum(x, dims, keepdim=keep, dtype=x.dtype)
     return total if x.dtype is torch.bool else torch.div(total, count, rounding_mode="trunc")
 
 
-def _nansum(x: Tensor, dims: Dims) -> Tensor:
-    return rt.nansum(x, dims) if x.is_floating_point() else _sum(x, dims)
+def _nansum(x: Tensor, dims: Dims, keep: bool) -> Tensor:
+    return torch.nansum(x, dims, keepdim=keep, dtype=x.dtype) if x.is_floating_point() else _sum(x, dims, keep)
 
 
-def _max(x: Tensor, dims: Dims) -> Tensor:
-    return rt.extremum(x, dims, True)
+def _max(x: Tensor, dims: Dims, keep: bool) -> Tensor:
+    return rt.extremum(x, dims, keep, True)
 
 
-def _min(x: Tensor, dims: Dims) -> Tensor:
-    return rt.extremum(x, dims, False)
+def _min(x: Tensor, dims: Dims, keep: bool) -> Tensor:
+    return rt.extremum(x, dims, keep, False)
 
 
-def _row(name: str, function: Callable[[Tensor, Dims], Tensor], text: str, source: str, aliases: str = "", limits: tuple[str, ...] = ()) -> None:
+def _row(name: str, function: Reduction, text: str, source: str, aliases: str = "", limits: tuple[str, ...] = ()) -> None:
     """Declares one reduction over several axes."""
 
     def body(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
         dims = reduced_axes(data.ndim, axis, exclude)
         if not dims:
             return data if data.ndim or keepdims else data.reshape(1)
-        return squeezed(function(data, dims), dims, keepdims)
+        return reduced(function, data, dims, keepdims)
 
     doc = (
         f"{text}\n\ndata any shape -> the shape without the reduced axes (size 1 with keepdims); (1,) when all are reduced. "
@@ -139,11 +142,11 @@ def norm(
     dims = reduced_axes(data.ndim, axis)
     x = data if out_dtype is None else data.to(torch_dtype(out_dtype))
     if x.dtype is torch.bool:
-        return squeezed(torch.amax(x, dims, keepdim=True), dims, keepdims)
+        return reduced(_max, x, dims, keepdims)
+    function = rt.norm if x.is_floating_point() else rt.whole_norm
     if not dims:
-        return (x.abs() if keepdims else x.abs().reshape(1)) if ord == 1 else rt.norm(x.reshape(1), (0,), ord).reshape(x.shape if keepdims else (1,))
-    kept = rt.norm(x, dims, ord) if x.is_floating_point() else rt.whole_norm(x, dims, ord)
-    return squeezed(kept, dims, keepdims)
+        return function(x.reshape(1), (0,), True, ord).reshape(x.shape if keepdims else (1,))
+    return reduced(lambda t, d, keep: function(t, d, keep, ord), x, dims, keepdims)
 
 
 def _moments_shape(a: Attrs, s: Shapes) -> None:
@@ -163,9 +166,9 @@ def moments(data: Tensor, /, *, axes: OptShape = None, keepdims: Bool = False) -
     data any shape -> twice the shape without the reduced axes. Source: src/operator/nn/moments.cc
     """
     dims = reduced_axes(data.ndim, axes)
-    mean = _mean(data, dims)
-    variance = _mean(torch.square(data - mean), dims)
-    return squeezed(mean, dims, keepdims), squeezed(variance, dims, keepdims)
+    mean = _mean(data, dims, True)
+    variance = reduced(_mean, torch.square(data - mean), dims, keepdims)
+    return mean.reshape(variance.shape), variance
 
 
 def _index_shape(a: Attrs, s: Shapes) -> None:
@@ -178,7 +181,7 @@ def _indices(function: Callable[..., Tensor], data: Tensor, axis: int | None, ke
     if data.dtype is torch.bool:
         raise MXNetError("argmax and argmin do not accept bool")
     if axis is not None:
-        return squeezed(function(data, axis, keepdim=True), (axis % data.ndim,), keepdims).to(data.dtype)
+        return function(data, axis, keepdim=keepdims or data.ndim == 1).to(data.dtype)
     index = function(data.flatten()).to(data.dtype)
     return index.reshape((1,) * data.ndim if keepdims else (1,))
 

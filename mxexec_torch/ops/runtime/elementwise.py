@@ -20,8 +20,8 @@ __all__ = [
 Tensor = torch.Tensor
 
 
-def _tracked(*tensors: Tensor) -> bool:
-    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+def _tracked(x: Tensor) -> bool:
+    return x.requires_grad and torch.is_grad_enabled()
 
 
 def _cbrt(x: Tensor) -> Tensor:
@@ -324,7 +324,7 @@ class _Extremum(torch.autograd.Function):
 @leaf
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The larger element, broadcasting; NaN wins."""
-    if _tracked(lhs, rhs):
+    if _tracked(lhs) or _tracked(rhs):
         return _Extremum.apply(lhs, rhs, True)  # type: ignore[no-any-return]
     return torch.maximum(lhs, rhs)
 
@@ -332,7 +332,7 @@ def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
 @leaf
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The smaller element, broadcasting; NaN wins."""
-    if _tracked(lhs, rhs):
+    if _tracked(lhs) or _tracked(rhs):
         return _Extremum.apply(lhs, rhs, False)  # type: ignore[no-any-return]
     return torch.minimum(lhs, rhs)
 
@@ -361,7 +361,7 @@ class _Mod(torch.autograd.Function):
 @leaf
 def mod(lhs: Tensor, rhs: Tensor) -> Tensor:
     """The remainder with the divisor's sign, 0 for a divisor 0, broadcasting. Gradients: 1 and -floor(lhs / rhs)."""
-    return _Mod.apply(lhs, rhs) if _tracked(lhs, rhs) else _mod(lhs, rhs)
+    return _Mod.apply(lhs, rhs) if _tracked(lhs) or _tracked(rhs) else _mod(lhs, rhs)
 
 
 class _Power(torch.autograd.Function):
@@ -380,4 +380,4 @@ class _Power(torch.autograd.Function):
 @leaf
 def power(lhs: Tensor, rhs: Tensor) -> Tensor:
     """lhs ** rhs, broadcasting, with unguarded gradients: where torch has 0 at lhs = 0, log(0) shows."""
-    return _Power.apply(lhs, rhs) if _tracked(lhs, rhs) else torch.pow(lhs, rhs)
+    return _Power.apply(lhs, rhs) if _tracked(lhs) or _tracked(rhs) else torch.pow(lhs, rhs)
