@@ -25,6 +25,24 @@ def _ordered(data: Tensor, axis: int | None, ascending: bool) -> tuple[Tensor, T
     return values, indices, axis or 0
 
 
+def _best(data: Tensor, axis: int, k: int, ascending: bool, device: torch.device) -> Tensor | None:
+    """Indices of the k first elements of the stable order, without sorting everything; None where that does not pay or work.
+
+    Value and index are packed into one 64-bit key, so that no two keys are equal and torch.topk has nothing to choose.
+    """
+    size = data.shape[axis]
+    if size < 256 or 4 * k > size or data.dtype in (torch.float64, torch.int64, torch.uint64):
+        return None
+    if data.is_floating_point():
+        bits = (data.float() + 0.0).contiguous().view(torch.int32)  # + 0: the two zeros are equal
+        value = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # as an integer it orders as the float does
+    else:
+        value = data
+    order = torch.arange(size, device=device)
+    order = (order if ascending else size - 1 - order).reshape(-1, *(1,) * (data.ndim - 1 - axis % data.ndim))
+    return torch.topk(torch.add(order, value, alpha=2**32), k, dim=axis, largest=not ascending).indices
+
+
 # -- topk ---------------------------------------------------------------------------------------------------------------------
 def _topk_outputs(a: Attrs) -> tuple[str, ...]:
     return ("output0", "output1") if a.ret_typ in ("value", "both") else ("output",)
@@ -59,23 +77,28 @@ def _topk_dtype(a: Attrs, t: Dtypes) -> None:
 @op("topk", aliases=("_npx_topk",), outputs=_topk_outputs, visible=lambda a: 2 if a.ret_typ == "both" else 1, shape=_topk_shape, dtype=_topk_dtype)
 def topk(
     data: Tensor, /, *, axis: OptInt = -1, k: Int = 1, ret_typ: Annotated[str, OneOf("both", "indices", "mask", "value")] = "indices",
-    is_ascend: Bool = False, dtype: IndexType = "float32",
+    is_ascend: Bool = False, dtype: IndexType = "float32", device: Device,
 ) -> Tensor | tuple[Tensor, ...]:
     """The k largest (or smallest) elements along an axis: their indices, values, both, or a mask over the input. k < 1 means all.
 
     data (d0, ..., dn) -> dimension `axis` becomes k; mask: data's shape; axis=None works on the flattened input.
     Indices have type `dtype`. The gradient flows through the values. Source: src/operator/tensor/ordering_op.cc
     """
-    values, indices, dim = _ordered(data.detach() if ret_typ in ("indices", "mask") else data, axis, is_ascend)
-    if k > values.shape[dim]:
-        raise MXNetError(f"topk: k must not exceed the size {values.shape[dim]} of the axis, got k = {k}")
-    if 0 < k < values.shape[dim]:
-        values, indices = values.narrow(dim, 0, k), indices.narrow(dim, 0, k)
+    flat, dim = (data.reshape(-1), 0) if axis is None else (data, axis)
+    size = flat.shape[dim]
+    if k > size:
+        raise MXNetError(f"topk: k must not exceed the size {size} of the axis, got k = {k}")
+    best = _best(flat.detach(), dim, k, is_ascend, device) if k > 0 else None
+    if best is not None:
+        values, indices = flat.gather(dim, best), best
+    else:
+        values, indices, _ = _ordered(flat.detach() if ret_typ in ("indices", "mask") else flat, dim, is_ascend)
+        if 0 < k < size:
+            values, indices = values.narrow(dim, 0, k), indices.narrow(dim, 0, k)
     if ret_typ == "indices":
         return indices.to(torch_dtype(dtype))
     if ret_typ == "mask":
-        zeros = torch.zeros_like(data)
-        return (zeros.reshape(-1) if axis is None else zeros).scatter(dim, indices, 1).reshape(data.shape)
+        return torch.zeros_like(flat).scatter(dim, indices, 1).reshape(data.shape)
     return values, indices.to(torch_dtype(dtype) if ret_typ == "both" else torch.int32)
 
 

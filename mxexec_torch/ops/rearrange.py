@@ -87,6 +87,12 @@ def _check_block(a: Attrs) -> None:
         raise MXNetError("block_size must be a positive integer value, got 0")
 
 
+def _not_empty(data: Tensor) -> KnownShape:
+    if data.numel() == 0:
+        raise MXNetError(f"an image without elements cannot be rearranged: {show(tuple(data.shape))}")
+    return tuple(data.shape)
+
+
 def _depth_shape(a: Attrs, s: Shapes) -> None:
     data, b = s.get(), a.block_size
     if data is None:
@@ -105,7 +111,7 @@ def depth_to_space(data: Tensor, /, *, block_size: Int) -> Tensor:
 
     data (n, C b b, h, w) -> (n, C, h b, w b). Source: src/operator/tensor/matrix_op.cc
     """
-    n, c, h, w = data.shape
+    n, c, h, w = _not_empty(data)
     b = block_size
     return data.reshape(n, b, b, c // (b * b), h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
 
@@ -125,7 +131,7 @@ def _space_shape(a: Attrs, s: Shapes) -> None:
 @op("space_to_depth", shape=_space_shape, check=_check_block)
 def space_to_depth(data: Tensor, /, *, block_size: Int) -> Tensor:
     """The inverse of depth_to_space. data (n, c, h b, w b) -> (n, c b b, h, w). Source: src/operator/tensor/matrix_op.cc"""
-    n, c, h, w = data.shape
+    n, c, h, w = _not_empty(data)
     b = block_size
     return data.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
 
@@ -237,4 +243,4 @@ def coordinates(shape: KnownShape, axes: Sequence[int] | None, device: torch.dev
     """int64 coordinates of every element of a shape, in a new last axis."""
     chosen = range(len(shape)) if axes is None else [axis % len(shape) for axis in axes]
     grids = [torch.arange(shape[i], device=device).reshape(-1, *(1,) * (len(shape) - 1 - i)).expand(shape) for i in chosen]
-    return torch.stack(grids, -1)
+    return torch.stack(grids, -1) if grids else torch.zeros((*shape, 0), dtype=torch.int64, device=device)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ..errors import MXNetError
-from ..infer.rules import normalize_axis
+from ..infer.rules import free_inputs, normalize_axis
 from ..infer.state import Shape as KnownShape
 from ..infer.state import Shapes, complete, show
 from ..registry import Attrs, Tensor, op
@@ -276,9 +276,7 @@ def squeeze(data: Tensor, /, *, axis: OptShape = None) -> Tensor:
 def _span(ndim: int, begin: int | None, end: int | None, side: str) -> tuple[int, int]:
     first = 0 if begin is None else begin + ndim if begin < 0 else begin
     last = ndim if end is None else end + ndim if end < 0 else end
-    if begin is None and end is not None:
-        raise ValueError(f"{side}_end is given without {side}_begin")
-    if not 0 <= first <= ndim or not first <= last <= ndim:
+    if not 0 <= first < last <= ndim:
         raise ValueError(f"invalid range [{first}, {last}) of {side} with {ndim} dimensions")
     return first, last
 
@@ -299,7 +297,7 @@ def _reshape_like_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(str(error)) from None
 
 
-@op("reshape_like", aliases=("_npx_reshape_like",), shape=_reshape_like_shape, differentiable=("lhs",))
+@op("reshape_like", aliases=("_npx_reshape_like",), shape=_reshape_like_shape, dtype=free_inputs("rhs"), differentiable=("lhs",))
 def reshape_like(
     lhs: Tensor, rhs: Tensor, /, *, lhs_begin: OptInt = None, lhs_end: OptInt = None, rhs_begin: OptInt = None, rhs_end: OptInt = None
 ) -> Tensor:

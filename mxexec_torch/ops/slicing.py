@@ -8,7 +8,7 @@ from typing import Annotated
 import torch
 
 from ..errors import MXNetError
-from ..infer.rules import normalize_axis, output_from
+from ..infer.rules import free_inputs, normalize_axis, output_from
 from ..infer.state import Shape as KnownShape
 from ..infer.state import Shapes, complete, show
 from ..registry import Attrs, Grad, Tensor, op
@@ -190,7 +190,7 @@ def _slice_like_shape(a: Attrs, s: Shapes) -> None:
             raise s.fail(f"slice_like: {error}") from None
 
 
-@op("slice_like", shape=_slice_like_shape)
+@op("slice_like", shape=_slice_like_shape, dtype=free_inputs("shape_like"))
 def slice_like(data: Tensor, shape_like: Tensor, /, *, axes: Shape = ()) -> Tensor:
     """The leading part of data with the size of shape_like on all or the given axes. Gradient of shape_like: zero.
 
