@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-__all__ = ["is_np_array", "is_np_shape", "set_np_array", "set_np_shape"]
+__all__ = ["is_np_array", "is_np_shape", "is_np_shape_global", "set_np_array", "set_np_shape"]
 
 
 class _State(threading.local):
@@ -13,16 +13,26 @@ class _State(threading.local):
 
 
 _state = _State()
+_everywhere = False  # NumPy shape semantics in all threads (include/mxnet/imperative.h, GlobalOn)
 
 
 def is_np_shape() -> bool:
     """Whether () is a scalar's shape and 0 a real dimension (True), or both mean unknown (False, MXNet's default)."""
-    return _state.np_shape
+    return _state.np_shape or _everywhere
 
 
-def set_np_shape(active: bool) -> bool:
-    """Switches NumPy shape semantics for this thread; returns the previous state."""
-    previous, _state.np_shape = _state.np_shape, bool(active)
+def is_np_shape_global() -> bool:
+    """Whether NumPy shape semantics are on in all threads."""
+    return _everywhere
+
+
+def set_np_shape(active: int) -> bool:
+    """Switches NumPy shape semantics: 1 on in this thread, 2 on in all threads, 0 off in this and as a global setting; returns the previous state."""
+    global _everywhere
+    previous = is_np_shape()
+    _state.np_shape = bool(active)
+    if active == 2 or not active:
+        _everywhere = bool(active)
     return previous
 
 

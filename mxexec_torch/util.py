@@ -67,7 +67,7 @@ def set_np_shape(active: bool) -> bool:
     """
     if not active and is_np_array():
         raise ValueError("Deactivating NumPy shape semantics while NumPy array semantics is still active is not allowed: call npx.reset_np()")
-    return semantics.set_np_shape(bool(active))
+    return semantics.set_np_shape(int(active))
 
 
 class _Scope:

@@ -162,6 +162,10 @@ def test_numpy_shapes_need_their_scope(tmp_path: pathlib.Path) -> None:
     before = semantics.set_np_shape(True)
     try:
         assert nd.load_frombuffer(old_file(V3_SCALAR))[0].shape == ()
+        with pytest.raises(MXNetError, match=r"np_shape\(False\)"):
+            nd.load_frombuffer(old_file(V1))
+        semantics.set_np_shape(2)  # on everywhere: MXNet reads both kinds then
+        assert nd.load_frombuffer(old_file(V1))[0].shape == (1, 2)
         assert saved(tmp_path / "x", [wrap(torch.tensor(5.0))]) == old_file(V3_SCALAR)
         with pytest.raises(MXNetError, match="row_sparse"):
             nd.save(str(tmp_path / "y"), [nd.zeros((1, 1), stype="row_sparse")])

@@ -266,6 +266,7 @@ def test_gradients_through_sparse_arrays() -> None:
     for stype in ("csr", "row_sparse"):
         x = nd.array(DENSE).tostype(stype)
         x.attach_grad()
+        assert x.grad.stype == stype
         with autograd.record():
             y = nd.square(x * 2)
         assert y.stype == stype

@@ -27,7 +27,7 @@ import torch
 
 from ..dtypes import CODE_TO_NAME, NAME_TO_CODE, NAME_TO_TORCH, TORCH_TO_NAME
 from ..errors import MXNetError
-from ..semantics import is_np_shape
+from ..semantics import is_np_shape, is_np_shape_global
 
 __all__ = ["Record", "load", "load_frombuffer", "load_raw", "read_file", "save", "save_raw", "write_file"]
 
@@ -140,6 +140,11 @@ def _read_dtype(source: _Source, what: str) -> torch.dtype:
 
 def _read_record(source: _Source) -> Record:
     magic = source.number("I", "record version")
+    if magic != V3_MAGIC and is_np_shape() and not is_np_shape_global():
+        raise MXNetError(
+            f"{source.where}, {source.part}: the array was not saved in np shape semantics and cannot be loaded in them: "
+            "turn them off with `with np_shape(False)` around the call that loads."
+        )
     if magic not in (V2_MAGIC, V3_MAGIC):
         if magic == V1_MAGIC:
             shape = _read_shape(source, "the array")

@@ -210,6 +210,10 @@ class BaseSparseNDArray(NDArray):
         self._store(torch.full(self._shape, value, dtype=self._values.dtype, device=self._values.device))
         return self
 
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Gives the array a gradient buffer of zeros, of its own storage type unless another is given."""
+        super().attach_grad(grad_req, self.stype if stype is None else stype)
+
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         """A copy with another element type; the array itself if copy is False and the type is the same."""
         target = torch_dtype(dtype)
