@@ -16,7 +16,7 @@ from .ndarray.invoke import connected, with_history
 from .ndarray.tape import Record, state
 
 __all__ = [
-    "Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
+    "Function", "NDArray", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
     "set_recording", "set_training", "train_mode",
 ]  # fmt: skip
 

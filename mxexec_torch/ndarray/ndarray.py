@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base import NDArrayHandle, mx_real_t
+from ..base import NDArrayHandle, integer_types, mx_real_t, numeric_types  # noqa: F401 - imported from here by other code
 from ..dtypes import CODE_TO_NAME, numpy_type
 from .arithmetic import (
     add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor, maximum, minimum, modulo, multiply,
@@ -25,6 +25,8 @@ __all__ = [
     "logical_or", "logical_xor", "maximum", "minimum", "modulo", "moveaxis", "multiply", "mx_real_t", "not_equal", "onehot_encode", "ones",
     "power", "split_v2", "subtract", "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
 ]  # fmt: skip
+
+py_slice = slice
 
 _STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = -1, 0, 1, 2
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}

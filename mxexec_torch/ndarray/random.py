@@ -59,7 +59,7 @@ def randn(*shape: int, **kwargs: Any) -> Any:
     """Normal draws of the shape that the positional arguments give; keywords loc, scale, dtype, ctx, out."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
     dtype, ctx, out = kwargs.pop("dtype", _Null), kwargs.pop("ctx", None), kwargs.pop("out", None)
-    assert isinstance(loc, (int, float)) and isinstance(scale, (int, float))
+    assert isinstance(loc, (int, float, NDArray)) and isinstance(scale, (int, float, NDArray))
     return _draw("_random_normal", "_sample_normal", (loc, scale), shape, dtype, ctx, out, kwargs)
 
 

@@ -1,0 +1,15 @@
+"""The module `mxnet.contrib.symbol`: the functions of mx.sym.contrib under their older name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..symbol import contrib as _contrib
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_contrib, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_contrib)
