@@ -57,10 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options.script, options.arguments, options.module, options.numpy_compat)
     try:
         if options.command == "demo":
+            import torch
+
             import mxexec_torch
 
             from . import demo
 
+            torch.set_num_threads(1)  # tensors this small: two threads only wait for each other (10 s became 80 s on a busy machine)
             return demo.main(mxexec_torch)
         if options.command == "info":
             from . import info
