@@ -67,6 +67,8 @@ def _batch_dot_shape(a: Attrs, s: Shapes) -> None:
         return
     if len(lhs) != len(rhs) or len(lhs) < 3:
         raise s.fail(f"batch_dot needs two inputs of one number of dimensions, at least 3, got {show(lhs)} and {show(rhs)}")
+    if -1 in (lhs[-1], rhs[-2]):
+        return  # MXNet infers nothing then
     m, k = (lhs[-1], lhs[-2]) if a.transpose_a else (lhs[-2], lhs[-1])
     n, j = (rhs[-2], rhs[-1]) if a.transpose_b else (rhs[-1], rhs[-2])
     batch = []
