@@ -23,7 +23,12 @@ def ctc_cost(data: Tensor, label: Tensor, data_lengths: Tensor | None, label_len
         return data.new_empty((batch,))
     target = label.long()
     sizes = (target != padding).long().cumprod(1).sum(1) if label_lengths is None else label_lengths.long()
-    lengths = torch.full_like(sizes, steps) if data_lengths is None else data_lengths.long()
     wide = data.float() if data.dtype in (torch.float16, torch.bfloat16) else data
+    if data_lengths is None:
+        lengths = torch.full_like(sizes, steps)
+    else:  # what lies past a sequence's end has gradient 0, whatever it holds
+        lengths = data_lengths.long()
+        inside = torch.arange(steps, device=data.device).unsqueeze(1) < lengths
+        wide = torch.where(inside.unsqueeze(2), wide, torch.zeros_like(wide))
     cost = F.ctc_loss(wide.log_softmax(2), target.clamp(min=0), lengths, sizes, blank, "none", True)
     return cost.to(data.dtype)
