@@ -120,10 +120,10 @@ def pad(data: Tensor, /, *, mode: Annotated[str, OneOf("constant", "edge", "refl
 
 
 # -- Adaptive pooling, bilinear resize ---------------------------------------------------------------------------------------------
-def _adaptive_size(output_size: Dims) -> Dims:
+def _adaptive_size(output_size: Dims) -> tuple[int, int]:
     if len(output_size) == 1:
-        return output_size * 2
-    return output_size if len(output_size) == 2 else (1, 1)
+        return output_size[0], output_size[0]
+    return (output_size[0], output_size[1]) if len(output_size) == 2 else (1, 1)
 
 
 def _adaptive_shape(a: Attrs, s: Shapes) -> None:

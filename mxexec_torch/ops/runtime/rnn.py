@@ -112,6 +112,7 @@ def _packed(
     order, back = packed.sorted_indices, packed.unsorted_indices
     assert order is not None and back is not None
     settings = (flat, True, layers, p, train, bidirectional)
+    rest: tuple[Tensor, ...]
     if cell is not None:
         out, h, c = torch.lstm(packed.data, packed.batch_sizes, (state[:, order], cell[:, order]), *settings)
         rest = (h[:, back], c[:, back])
