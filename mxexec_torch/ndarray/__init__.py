@@ -30,6 +30,10 @@ def published_function(name: str) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "CachedOp":  # it lowers symbols, which this package is below of
+        from ..cached_op import CachedOp
+
+        return CachedOp
     operator = names_of("op").get(name)
     if operator is None:
         raise AttributeError(f"module 'mxexec_torch.ndarray' has no attribute {name!r}")

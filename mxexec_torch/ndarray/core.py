@@ -373,11 +373,11 @@ class NDArray(Arithmetic, Indexing, Fluent):
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Gives the array a gradient buffer of zeros: backward writes ('write'), adds ('add') or leaves it ('null'). Cuts its history.
 
-        stype: storage type of the gradient. Errors: KeyError for another request.
+        stype: storage type of the gradient, the array's own unless given. Errors: KeyError for another request.
         """
-        grad = wrap(torch.zeros_like(self._t), self._ctx)
-        if stype is not None and stype != "default":
-            grad = grad.tostype(stype)
+        grad = wrap(torch.zeros(self.shape, dtype=self._t.dtype, device=self._ctx.device), self._ctx)
+        if (stype or self.stype) != "default":
+            grad = grad.tostype(stype or self.stype)
         gradients.attach(self, grad, grad_req)
 
     @property

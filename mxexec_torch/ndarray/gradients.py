@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..errors import MXNetError
+from ..ops.runtime.mode import backward_mode
 from .tape import Leaf, Record, leaves_of, records_below, release, state
 
 if TYPE_CHECKING:
@@ -58,15 +59,23 @@ def _seed(root: torch.Tensor, grad: NDArray | None) -> torch.Tensor:
     return seed.to(device=root.device, dtype=root.dtype)
 
 
-def _differentiate(roots: list[torch.Tensor], seeds: list[torch.Tensor], targets: list[torch.Tensor], retain: bool, create: bool) -> Sequence[torch.Tensor | None]:
+def _run(
+    roots: list[torch.Tensor], seeds: list[torch.Tensor], targets: list[torch.Tensor], retain: bool, create: bool, train: bool
+) -> Sequence[torch.Tensor | None]:
+    """torch's backward pass. Nothing that runs inside is recorded on the tape; training mode is what the caller asks for."""
     if not roots or not targets:
         return [None] * len(targets)
+    recording, training = state.recording, state.training
+    state.recording, state.training = False, train
     try:
-        return torch.autograd.grad(roots, targets, seeds, retain_graph=retain or create, create_graph=create, allow_unused=True)
+        with backward_mode(train):
+            return torch.autograd.grad(roots, targets, seeds, retain_graph=retain or create, create_graph=create, allow_unused=True)
     except MXNetError:
         raise
     except RuntimeError as error:
         raise MXNetError(f"backward failed: {error}") from error
+    finally:
+        state.recording, state.training = recording, training
 
 
 def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], retain_graph: bool, train_mode: bool) -> None:
@@ -79,12 +88,7 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
     leaves = [leaf for leaf in leaves_of(below) if leaf.req != "null"]
     if not leaves:
         raise MXNetError("Check failed: xs.size() > 0: There are no inputs in computation graph that require gradients.")
-    recording, training = state.recording, state.training
-    state.recording, state.training = False, train_mode
-    try:
-        found = _differentiate(roots, seeds, [leaf.alias for leaf in leaves], retain_graph, False)
-    finally:
-        state.recording, state.training = recording, training
+    found = _run(roots, seeds, [leaf.alias for leaf in leaves], retain_graph, False, train_mode)
     for leaf, gradient in zip(leaves, found, strict=True):
         _deliver(leaf, gradient)
     if not retain_graph:
@@ -127,12 +131,7 @@ def gradient_list(
         if id(leaf) not in reachable:
             raise MXNetError(f"{where} is unreachable from the outputs.")
     targets = [variable._ag for variable in variables if variable._ag is not None]
-    training = state.training
-    state.training = train_mode
-    try:
-        found = _differentiate(roots, seeds, targets, retain_graph, create_graph)
-    finally:
-        state.training = training
+    found = _run(roots, seeds, targets, retain_graph, create_graph, train_mode)
     results = []
     for variable, gradient in zip(variables, found, strict=True):
         zero = gradient is None or gradient._is_zerotensor()  # torch's lazy zeros cannot be read

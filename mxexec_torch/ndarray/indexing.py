@@ -136,9 +136,9 @@ class _Basic:
         for axis, (begin, count, step) in enumerate(self.slices):
             if step == 1:
                 if count != tensor.shape[axis]:
-                    tensor = tensor.narrow(axis, begin if count else 0, count)
+                    tensor = tensor.narrow(axis, begin, count)
             elif step > 0:
-                tensor = tensor[(slice(None),) * axis + (slice(begin, begin + (count - 1) * step + 1 if count else begin, step),)]
+                tensor = tensor[(slice(None),) * axis + (slice(begin, begin + (count - 1) * step + 1, step),)]
             else:
                 tensor = tensor.index_select(axis, torch.arange(begin, begin + count * step, step, device=tensor.device))
         return tensor
@@ -150,15 +150,17 @@ class _Basic:
 
     @property
     def backwards(self) -> bool:
-        """Whether a step is negative."""
+        """Whether several elements are taken with a negative step."""
         return any(step < 0 for _, _, step in self.slices)
 
 
 def _span(entry: slice, size: int) -> tuple[int, int, int]:
+    """Begin, number of elements and step of a slice; the step of at most one element counts as 1. Errors: ValueError for step 0."""
     if entry.step == 0:
         raise ValueError("slice step cannot be zero")
     begin, stop, step = entry.indices(size)
-    return begin, max(0, -(-(stop - begin) // step) if step > 0 else -(-(begin - stop) // -step)), step
+    count = max(0, -(-(stop - begin) // step) if step > 0 else -(-(begin - stop) // -step))
+    return (begin if count else 0), count, (step if count > 1 else 1)
 
 
 def _index_tensor(entry: Any, size: int, device: torch.device, axis: int) -> torch.Tensor:
@@ -261,6 +263,12 @@ class Indexing:
 
     _t: torch.Tensor
     _ctx: Context
+
+    @staticmethod
+    def _basic_indexing_slice_is_contiguous(slc_key: tuple[slice, ...], shape: tuple[int, ...]) -> bool:
+        """Whether slices select a block that is contiguous in memory, so that indexing gives a view."""
+        basic = _Basic(tuple(slc_key), tuple(shape))
+        return basic.contiguous(tuple(shape)) and not basic.backwards
 
     def __getitem__(self, key: Any) -> Any:
         tensor = self._t

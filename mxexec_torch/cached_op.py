@@ -1,0 +1,116 @@
+"""CachedOp: a symbol called like an operator on NDArrays (Gluon's hybridized blocks), lowered once per set of input shapes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .context import Context, current_context
+from .errors import MXNetError
+from .graph import topological
+from .infer.solver import infer_dtypes, infer_shapes
+from .lower.program import Program, build_program, explain
+from .ndarray.core import NDArray, wrap
+from .ndarray.plans import owned, store
+from .ndarray.recording import connected, with_history
+from .ndarray.tape import Record, state
+
+__all__ = ["CachedOp"]
+
+
+class CachedOp:
+    """`CachedOp(symbol)(*arrays)` gives the symbol's outputs; arrays follow `symbol.list_inputs()`.
+
+    flags: MXNet's options (static_alloc, ...), which ask for memory planning that torch does itself.
+    """
+
+    def __init__(self, sym: Any, flags: Sequence[tuple[str, Any]] = (), thread_safe: bool = False) -> None:
+        self._symbol = sym
+        self._heads = list(sym._entries)
+        self._nodes = topological(self._heads)
+        self._variables = [node for node in self._nodes if node.is_variable]
+        self.flags = dict(flags)
+        self.thread_safe = thread_safe
+        self._programs: dict[Any, Program] = {}
+
+    def __call__(self, *args: NDArray, out: Any = None, default_ctx: Context | None = None) -> Any:
+        """Runs the symbol; one output is returned as an array, several as a list. Errors: MXNetError for wrong numbers, shapes and types."""
+        if len(args) != len(self._variables):
+            raise MXNetError(f"CachedOp expects {len(self._variables)} inputs, but got {len(args)}: {[v.name for v in self._variables]}")
+        for array in args:
+            if not isinstance(array, NDArray):
+                raise TypeError(f"CachedOp takes NDArrays, not {type(array).__name__}")
+        ctx = args[0]._ctx if args else default_ctx or current_context()
+        records = connected(args) if state.recording else None
+        values = [array._t for array in args]
+        program = self._program(values, ctx)
+        tensors = with_history(args) if records is not None else values
+        try:
+            with torch.set_grad_enabled(records is not None):
+                results = program.run(*tensors)
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise explain(program, values, error) from error
+        for variable, index in program.writes:
+            values[variable].copy_(results[index].detach())
+        outputs = [self._output(result, tensors, ctx) for result in results[: program.num_heads]]
+        if records is not None:
+            self._put_on_tape(outputs, Record("_CachedOp", {}, records))
+            self._write_in_backward(program, args, results)
+        return self._returned(outputs, out)
+
+    def _program(self, values: Sequence[torch.Tensor], ctx: Context) -> Program:
+        key = (*[t.shape for t in values], *[t.dtype for t in values], ctx, state.training)
+        found = self._programs.get(key)
+        if found is None:
+            shapes = infer_shapes(self._nodes, {id(v): tuple(t.shape) for v, t in zip(self._variables, values, strict=True)})
+            dtypes = infer_dtypes(self._nodes, {id(v): t.dtype for v, t in zip(self._variables, values, strict=True)})
+            devices = {id(node): ctx.device for node in self._nodes}
+            found = self._programs[key] = build_program(self._heads, self._variables, shapes, dtypes, devices, state.training)
+        return found
+
+    def _output(self, result: torch.Tensor, tensors: Sequence[torch.Tensor], ctx: Context) -> NDArray:
+        with torch.set_grad_enabled(result.requires_grad):
+            result = owned(result, tensors)
+        array = wrap(result.data if result.requires_grad else result, ctx)
+        array._ag = result if result.requires_grad else None
+        return array
+
+    def _put_on_tape(self, outputs: Sequence[NDArray], record: Record) -> None:
+        for index, array in enumerate(outputs):
+            array._rec = record if index == 0 else Record(None, None, (record,), index)
+
+    def _write_in_backward(self, program: Program, args: Sequence[NDArray], results: Sequence[torch.Tensor]) -> None:
+        """Moving statistics change each time the gradient of their layer is computed."""
+        for update in program.backward_writes:
+            rule = update.node.op.backward_writes if update.node.op is not None else None
+            output = results[update.results[0]]
+            if rule is None or not output.requires_grad:
+                continue
+            kept = {name: args[position] for name, position in update.variables.items()}
+            tensors = [results[k].data for k in update.results]
+            output.register_hook(_Update(rule, update.node.params, kept, tensors))
+
+    def _returned(self, outputs: list[NDArray], out: Any) -> Any:
+        if out is None:
+            return outputs[0] if len(outputs) == 1 else outputs
+        targets = [out] if isinstance(out, NDArray) else list(out)
+        for index, (target, array) in enumerate(zip(targets, outputs, strict=True)):
+            store(target, array._t, "CachedOp", index)
+            target._ag, target._rec = array._ag, array._rec
+        return out
+
+
+class _Update:
+    """The hook that applies one layer's `backward_writes`."""
+
+    def __init__(self, rule: Any, attrs: Any, arrays: dict[str, NDArray], tensors: Sequence[torch.Tensor]) -> None:
+        self._rule, self._attrs, self._arrays, self._tensors = rule, attrs, arrays, tensors
+
+    def __call__(self, gradient: torch.Tensor) -> None:
+        with torch.no_grad():
+            inputs = {name: array._t.data for name, array in self._arrays.items()}
+            for name, value in self._rule(self._attrs, inputs, self._tensors).items():
+                if name in self._arrays:
+                    self._arrays[name]._t.copy_(value)
