@@ -114,7 +114,8 @@ def prefixes(mx: Any) -> Any:
 @graph()
 def creation(mx: Any) -> Any:
     parts = [
-        mx.sym.zeros((2, 3)), mx.sym.ones(4, dtype="int32"), mx.sym.full((2,), 7), mx.sym.arange(5), mx.sym.arange(1, 4, 0.5, repeat=2, dtype="float64"),
+        mx.sym.zeros((2, 3)), mx.sym.ones(4, dtype="int32"), mx.sym.full((2,), 7), mx.sym.arange(5),
+        mx.sym.arange(1, 4, 0.5, repeat=2, dtype="float64"),
         mx.sym.linspace(0, 1, 5), mx.sym.eye(3, 4, 1),
     ]  # fmt: skip
     return mx.sym.Group(parts)
@@ -176,14 +177,16 @@ def composed(mx: Any) -> Any:
 def aliases(mx: Any) -> Any:
     x = mx.sym.Variable("data")
     net = mx.sym.Softmax(mx.sym.identity(x), name="sm")
-    return mx.sym.Group([net, mx.sym.crop(x, begin=(0, 1), end=(2, 3)), mx.sym.split(x, num_outputs=2), mx.sym.elemwise_add(x, x), mx.sym.stop_gradient(x)])
+    parts = [mx.sym.crop(x, begin=(0, 1), end=(2, 3)), mx.sym.split(x, num_outputs=2), mx.sym.elemwise_add(x, x), mx.sym.stop_gradient(x)]
+    return mx.sym.Group([net, *parts])
 
 
 @graph(data=(1, 4, 4, 4), boxes=(1, 8, 6))
 def detection(mx: Any) -> Any:
     data = mx.sym.Variable("data")
     anchors = mx.sym.contrib.MultiBoxPrior(data, sizes=[0.2, 0.4], ratios=(1, 2), name="anchors")
-    return mx.sym.Group([anchors, mx.sym.contrib.box_nms(mx.sym.Variable("boxes"), overlap_thresh=0.5, topk=10), mx.sym.UpSampling(data, scale=2, sample_type="nearest")])
+    boxes = mx.sym.contrib.box_nms(mx.sym.Variable("boxes"), overlap_thresh=0.5, topk=10)
+    return mx.sym.Group([anchors, boxes, mx.sym.UpSampling(data, scale=2, sample_type="nearest")])
 
 
 @graph(data=(2, 4), y=(2, 4))
@@ -214,7 +217,7 @@ def describe(mx: Any, name: str) -> dict[str, Any]:
     mx.AttrScope._subgraph_names.clear()
     with mx.name.NameManager():
         net = GRAPHS[name](mx)
-    types = {key: "float32" for key in SHAPES[name]}
+    types = dict.fromkeys(SHAPES[name], "float32")
     return {
         "json": net.tojson(),
         "json_amp": net.tojson(remove_amp_cast=False),
@@ -288,6 +291,6 @@ def operator_nodes(mx: Any, name: str, table: list[list[str]], counted: str) -> 
         with mx.name.NameManager():
             automatic = _function(mx, name)(*inputs, **required).name
             node = _function(mx, name)(*inputs, name="n", **required)
-    except Exception as error:  # any class is an answer
+    except Exception as error:  # noqa: BLE001 - any class is an answer
         return [type(error).__name__]
     return [automatic, node.tojson(), node.list_arguments(), node.list_auxiliary_states(), node.list_outputs(), node.get_internals().list_outputs()]

@@ -23,7 +23,7 @@ with gzip.open(ROOT / "tests" / "data" / "operators.json.gz", "rt") as stream:
 
 # Nodes that differ from MXNet's on purpose, with the reason.
 DIFFERENT = {
-    **dict.fromkeys(("Cast", "cast", "amp_cast"), "the guessed dtype bfloat16 is a TypeError in MXNet, where NumPy has no such type; here it is read"),
+    **dict.fromkeys(("Cast", "cast", "amp_cast"), "the guessed dtype bfloat16 is a TypeError in MXNet, whose NumPy has no such type"),
     **dict.fromkeys(
         ("_multi_adamw_update", "_multi_lamb_update", "_multi_mp_adamw_update", "_multi_mp_lamb_update", "multi_mp_sgd_mom_update",
          "multi_mp_sgd_update", "multi_sgd_update"),

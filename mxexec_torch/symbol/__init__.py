@@ -6,21 +6,7 @@ from typing import Any
 
 from . import _internal, contrib, image, linalg, op, random, sparse
 from .base import SymbolBase
-from .creation import (
-    arange,
-    eye,
-    full,
-    histogram,
-    hypot,
-    linspace,
-    maximum,
-    minimum,
-    ones,
-    pow,
-    power,
-    split_v2,
-    zeros,
-)
+from .creation import arange, eye, full, histogram, hypot, linspace, maximum, minimum, ones, pow, power, split_v2, zeros
 from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
 
 __all__ = [

@@ -238,7 +238,7 @@ def _control_node(operator: str, graphs: list[Symbol], inputs: Sequence[Entry], 
 
 
 # -- nodes read from files -------------------------------------------------------------------------------------------------------------
-_BODIES = {"_foreach": 1, "_while_loop": 2, "_cond": 3}
+_BODIES = {"_foreach": 1, "_while_loop": 2, "_cond": 3, "_sg_mkldnn_conv": 1, "_sg_mkldnn_fully_connected": 1}
 
 
 def check_bodies(node: Node) -> None:
@@ -257,6 +257,8 @@ def check_bodies(node: Node) -> None:
         _check(all(0 <= loc < variables[1] for loc in a.func_var_locs), "func_var_locs name inputs of the body")
         _check(0 <= a.num_out_data == a.num_outputs - len(a.func_var_locs) and len(graphs[1]) == a.num_outputs, "the body gives num_outputs outputs")
         _check(len(graphs[0]) == 1 and a.max_iterations > 0, "the condition gives one output, max_iterations is positive")
+    elif kind.startswith("_sg_"):
+        _check(variables[0] <= len(node.inputs) and len(graphs[0]) == 1, "the replaced layers have no more inputs than the node, and one output")
     elif kind == "_cond":
         _check_locs(node, variables, (a.cond_input_locs, a.then_input_locs, a.else_input_locs))
         _check([len(graph) for graph in graphs] == [1, a.num_outputs, a.num_outputs], "the predicate gives one output, the branches num_outputs")
@@ -264,7 +266,8 @@ def check_bodies(node: Node) -> None:
 
 def _check_locs(node: Node, variables: Sequence[int], locs: Sequence[Sequence[int]]) -> None:
     for count, positions in zip(variables, locs, strict=True):
-        _check(len(positions) == count and all(0 <= p < len(node.inputs) for p in positions), "the locs name an input for each variable of a subgraph")
+        fits = len(positions) == count and all(0 <= p < len(node.inputs) for p in positions)
+        _check(fits, "the locs name an input for each variable of a subgraph")
 
 
 def _check(fits: bool, rule: str) -> None:

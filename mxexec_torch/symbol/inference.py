@@ -89,7 +89,7 @@ def infer_shape(entries: Sequence[Entry], given: Mapping[str, Sequence[int]], pa
 def _dims(shape: Sequence[int]) -> tuple[int, ...]:
     dims = tuple(operator.index(d) for d in shape)
     if any(d > _MAX_DIM for d in dims):
-        raise Exception(f"a dimension of {dims} is larger than 2^31-1, which MXNet 1.9.1 needs USE_INT64_TENSOR_SIZE=1 for")  # noqa: TRY002 - MXNet's class
+        raise Exception(f"a dimension of {dims} is larger than 2^31-1, which MXNet 1.9.1 needs USE_INT64_TENSOR_SIZE=1 for")
     return dims
 
 

@@ -137,7 +137,18 @@ def read(text: str | bytes) -> list[Entry]:
     except (ValueError, UnicodeDecodeError) as error:
         shown = text[:40] if isinstance(text, str) else bytes(text[:40]).decode("latin-1")
         raise MXNetError(f"not a symbol JSON text: {error} (it starts with {shown!r})") from None
-    return _Reader(document, "").heads
+    reader = _Reader(document, "")
+    if is_np_shape() and not reader.np_shape:
+        _to_np_shapes(reader.heads)
+    return reader.heads
+
+
+def _to_np_shapes(heads: Sequence[Entry]) -> None:
+    """Shapes of files written without np_shape, where 0 is an unknown dimension, under np_shape, where that is -1."""
+    for node in topological(heads):
+        if node.op is None and "__shape__" in node.attrs:
+            shape = [int(size) or -1 for size in re.findall(r"-?\d+", node.attrs["__shape__"])]
+            node.attrs["__shape__"] = f"[{','.join(map(str, shape))}]" if shape else "None"
 
 
 class _Reader:
@@ -150,6 +161,7 @@ class _Reader:
         self.depth = depth
         graph = self._dict(document, "the text")
         self.version = self._graph_version(graph, version)
+        self.np_shape = bool(isinstance(graph.get("attrs"), dict) and graph["attrs"].get("is_np_shape"))
         records = [self._dict(record, f"node {i}") for i, record in enumerate(self._list(graph, "nodes"))]
         self.ops = self._find_operators(records)
         self.nodes = [self._make(i, record) for i, record in enumerate(records)]
@@ -229,6 +241,9 @@ class _Reader:
                     if not isinstance(value, str):
                         raise self._wrong(f"attribute {name!r} of {where} is no string but {_kind(value)}")
                     node.attrs[name] = value
+        for old, new in ({} if node.op is None else node.op.renamed).items():
+            if old in node.attrs:
+                node.attrs[new] = node.attrs.pop(old)
         if record.get("subgraphs") is not None:
             from .base import symbol_class
 
@@ -313,9 +328,8 @@ class _Reader:
                 specs = node.input_specs()
                 if len(specs) != len(node.inputs):
                     names = ", ".join(spec.name for spec in specs[:8])
-                    raise self._wrong(
-                        f"node {node.name!r}: operator {node.op.name} takes {len(specs)} inputs with these attributes ({names}), not {len(node.inputs)}"
-                    )
+                    takes = f"operator {node.op.name} takes {len(specs)} inputs with these attributes ({names})"
+                    raise self._wrong(f"node {node.name!r}: {takes}, not {len(node.inputs)}")
         for entry in self.heads:
             if entry.index >= counts[id(entry.node)]:
                 raise self._wrong(f"heads name output {entry.index} of {entry.node.name!r}, which has {counts[id(entry.node)]}")

@@ -16,16 +16,7 @@ from ..graph import Entry, Node, split_variables, topological
 from . import _internal, json
 from . import op as _op
 from .base import SymbolBase, set_symbol_class
-from .compose import (
-    HIDDEN_KEYS,
-    attribute_text,
-    compose,
-    copy_graph,
-    hidden_key,
-    parse_attributes,
-    unknown_inputs,
-    visible_entries,
-)
+from .compose import HIDDEN_KEYS, attribute_text, compose, copy_graph, hidden_key, make_node, parse_attributes, unknown_inputs, visible_entries
 from .debug import graph_debug_str
 from .fluent import Fluent
 from .inference import InferenceMethods
@@ -125,16 +116,29 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
         for what, value in [(f"Argument {i}", a) for i, a in enumerate(args)] + [(f"Keyword Argument {k}", v) for k, v in kwargs.items()]:
             if len(value._entries) != 1:
                 raise MXNetError(f"{what} is a tuple, single value is required")
-        head = self._entries[0].node
         single = self._single_node()
         if single is not None and not single.inputs and (args or kwargs):
-            raise unknown_inputs(kwargs, ["data"]) if kwargs and "data" not in kwargs else MXNetError(f"{head.name!r} has no inputs to compose")
+            self._compose_single(single, name, [a._entries[0] for a in args], {key: value._entries[0] for key, value in kwargs.items()})
+            return
         if args:
             raise MXNetError("General composition only support kwargs for now: name the variables that the arguments replace")
         if name:
-            head.name = name
+            self._entries[0].node.name = name
         if kwargs:
             self._entries = compose(self._entries, {key: value._entries[0] for key, value in kwargs.items()})
+
+    def _compose_single(self, node: Node, name: str | None, args: list[Entry], kwargs: dict[str, Entry]) -> None:
+        """Gives inputs to an operator that has none yet (see `_gen_atomic_symbol`)."""
+        if node.op is None:
+            raise unknown_inputs(kwargs, ["data"]) if kwargs and "data" not in kwargs else MXNetError(f"variable {node.name!r} takes no inputs")
+        self._entries = visible_entries(make_node(node.op, name or node.name, node.attrs, args, kwargs))
+
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The operator of this symbol with its attributes, without name and inputs. Errors: MXNetError for groups and variables."""
+        node = self._single_node()
+        if node is None or node.op is None:
+            raise MXNetError("Generating atomic symbol from other symbol only works for nongrouped symbol, and for operators.")
+        return type(self)(visible_entries(Node(node.op, "", node.attrs.copy(), (), node.params)))
 
     # -- names and attributes -------------------------------------------------------------------------------------------------
     def _single_node(self) -> Node | None:
@@ -245,8 +249,9 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
 
     # -- running -----------------------------------------------------------------------------------------------------------------
     def bind(
-        self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None, group2ctx: Any = None, shared_exec: Any = None
-    ) -> Any:
+        self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None, group2ctx: Any = None,
+        shared_exec: Any = None,
+    ) -> Any:  # fmt: skip
         """An Executor over given arrays; see `executor.bind`."""
         from ..binding import bind
 
@@ -461,7 +466,7 @@ def var(
         attrs["__storage_type__"] = str(_STORAGE_CODES[stype])
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(f"Attribute name={key} is not supported. Additional attributes must start and end with double underscores, e.g, __yourattr__")
+            raise ValueError(f"Attribute name={key} is not supported: further attributes start and end with double underscores, __{key}__")
         attrs[key] = str(value)
     symbol = Symbol([Entry(Node(None, name))])
     symbol._set_attr(**attrs)
