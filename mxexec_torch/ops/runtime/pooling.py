@@ -20,9 +20,9 @@ class _MaxPool(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, kernel: Ints, stride: Ints, pad: Ints, ceil: bool) -> torch.Tensor:
         pool = torch.ops.aten.max_pool2d_with_indices if len(kernel) == 2 else torch.ops.aten.max_pool3d_with_indices
-        x = torch.fmax(x, x.new_full((), torch.finfo(x.dtype).min))
-        out, indices = pool(x, kernel, stride, pad, (1,) * len(kernel), ceil)
-        ctx.save_for_backward(x, indices)
+        out: torch.Tensor
+        out, indices = pool(torch.fmax(x, x.new_full((), torch.finfo(x.dtype).min)), kernel, stride, pad, (1,) * len(kernel), ceil)
+        ctx.save_for_backward(x, indices)  # backward looks at x for its shape only
         ctx.settings = kernel, stride, pad, (1,) * len(kernel), ceil
         return out
 
