@@ -161,6 +161,7 @@ class OpDef:
     bind:       (node, [(shape, dtype) of each input], device, gradient requests of the inputs) -> the attributes the body gets in one bound
                 graph: made once per binding and shared by its modes (Custom's operator object, the bodies of control flow). Shapes and
                 dtypes may be None in interpreted graphs.
+    renamed:    attribute names of older files -> the names they have now.
     auxiliary:  a -> names of the variadic inputs that are auxiliary states (Custom).
     table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first or leaves some out.
     input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
@@ -201,6 +202,7 @@ class OpDef:
     specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None
     bind: Callable[[Any, Sequence[tuple[Any, Any]], torch.device, Sequence[str]], Attrs] | None = None
     auxiliary: Callable[[Attrs], Sequence[str]] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     init: Mapping[str, str] = field(default_factory=dict)
     table: tuple[str, ...] | None = None

@@ -333,6 +333,8 @@ def explain(program: Program, tensors: Sequence[torch.Tensor], error: Exception)
         for node in program.nodes:
             if node.op is None:
                 continue
+            if node.op.bind is not None:
+                break  # what it needs was made for the binding; running a user's operator again would change its state
             device = program.devices[id(node)]
             inputs = [values[id(e.node)][e.index].to(device) for e in node.inputs]
             try:

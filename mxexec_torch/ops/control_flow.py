@@ -19,7 +19,7 @@ from ..registry import Attrs, Device, IsTrain, Tensor, op
 from ..values import Int, LongTuple
 from .runtime.control_flow import Body, branch_leaf, foreach_leaf, while_leaf
 
-__all__ = ["install"]
+__all__ = ["compile_bodies", "install", "look_inside"]
 
 _RUN = "__run__"
 _compile: Callable[[Any, torch.device], Body] | None = None
@@ -31,12 +31,13 @@ def install(compiler: Callable[[Any, torch.device], Body]) -> None:
     _compile = compiler
 
 
-def _bodies(node: Any, device: torch.device) -> list[Body]:
+def compile_bodies(node: Any, device: torch.device) -> list[Body]:
+    """Callables of a node's subgraphs."""
     assert _compile is not None
     return [_compile(graph, device) for graph in node.subgraphs]
 
 
-def _look_inside(graph: Any, values: Sequence[Any], state: NodeState) -> tuple[list[Any], list[Any]]:
+def look_inside(graph: Any, values: Sequence[Any], state: NodeState) -> tuple[list[Any], list[Any]]:
     """What inference learns of a body's inputs and outputs from values for its inputs (None: unknown)."""
     nodes = topological(graph._entries)
     variables = [n for n in nodes if n.op is None]
@@ -63,7 +64,7 @@ def _foreach_rule(a: Attrs, s: NodeState) -> None:
         inside[loc] = value[1:] if shapes and position < data and value is not None else value
         if inside[loc] is None and data <= position < data + states:
             inside[loc] = s.out(a.num_out_data + position - data)
-    found, outputs = _look_inside(s.subgraphs[0], inside, s)
+    found, outputs = look_inside(s.subgraphs[0], inside, s)
     for position, loc in enumerate(locs):
         s.unify(position, _rows(s, found[loc], length) if position < data else found[loc])
     for index, value in enumerate(outputs):
@@ -78,10 +79,10 @@ def _foreach_rule(a: Attrs, s: NodeState) -> None:
 def _while_rule(a: Attrs, s: NodeState) -> None:
     if len(s.subgraphs) != 2:
         raise s.fail("this operator needs condition and body as subgraphs")
-    found, _ = _look_inside(s.subgraphs[0], [s.inputs[p] for p in a.cond_input_locs], s)
+    found, _ = look_inside(s.subgraphs[0], [s.inputs[p] for p in a.cond_input_locs], s)
     for position, value in zip(a.cond_input_locs, found, strict=True):
         s.unify(position, value)
-    found, outputs = _look_inside(s.subgraphs[1], [s.inputs[p] for p in a.func_input_locs], s)
+    found, outputs = look_inside(s.subgraphs[1], [s.inputs[p] for p in a.func_input_locs], s)
     for position, value in zip(a.func_input_locs, found, strict=True):
         s.unify(position, value)
     for index, value in enumerate(outputs):
@@ -98,7 +99,7 @@ def _cond_rule(a: Attrs, s: NodeState) -> None:
     if len(s.subgraphs) != 3:
         raise s.fail("this operator needs predicate and branches as subgraphs")
     for graph, locs in zip(s.subgraphs, (a.cond_input_locs, a.then_input_locs, a.else_input_locs), strict=True):
-        found, outputs = _look_inside(graph, [s.inputs[p] for p in locs], s)
+        found, outputs = look_inside(graph, [s.inputs[p] for p in locs], s)
         for position, value in zip(locs, found, strict=True):
             s.unify(position, value)
         if graph is not s.subgraphs[0]:
@@ -127,7 +128,7 @@ def _run(name: str, data: Sequence[Tensor], train: bool, device: torch.device, m
 
 def _bind_foreach(node: Any, inputs: Any, device: torch.device, requests: Any) -> Attrs:
     a = node.params
-    run = foreach_leaf(_bodies(node, device)[0], a.in_data_locs, a.in_state_locs, a.remain_locs, a.num_out_data)
+    run = foreach_leaf(compile_bodies(node, device)[0], a.in_data_locs, a.in_state_locs, a.remain_locs, a.num_out_data)
     return Attrs(a, **{_RUN: run})
 
 
@@ -148,7 +149,7 @@ def foreach(
 
 def _bind_while(node: Any, inputs: Any, device: torch.device, requests: Any) -> Attrs:
     a = node.params
-    condition, body = _bodies(node, device)
+    condition, body = compile_bodies(node, device)
     run = while_leaf(condition, body, a.cond_input_locs, a.func_input_locs, a.func_var_locs, a.num_out_data, a.max_iterations)
     return Attrs(a, **{_RUN: run})
 
@@ -171,7 +172,7 @@ def while_loop(
 
 def _bind_cond(node: Any, inputs: Any, device: torch.device, requests: Any) -> Attrs:
     a = node.params
-    condition, then, otherwise = _bodies(node, device)
+    condition, then, otherwise = compile_bodies(node, device)
     run = branch_leaf(condition, then, otherwise, a.cond_input_locs, a.then_input_locs, a.else_input_locs)
     return Attrs(a, **{_RUN: run})
 

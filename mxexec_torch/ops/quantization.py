@@ -11,7 +11,7 @@ from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Grad, Tensor, op
 from ..values import Int, OneOf, OptFloat
 from .runtime import quantized
-from .runtime.quantized import INT8_RANGE, UINT8_RANGE, calibrate_entropy, largest, to_integers
+from .runtime.quantized import INT8_RANGE, UINT8_RANGE, calibrate_entropy, largest, ratio, to_integers
 
 __all__ = ["float_inputs", "quantized_type", "range_inputs"]
 
@@ -76,8 +76,8 @@ def quantize(
     """
     real = largest(min_range, max_range)
     if out_type == "uint8":
-        return to_integers(data * (255.0 / real), torch.uint8), min_range.clone(), max_range.clone()
-    return to_integers(data * (127.0 / real), torch.int8), -real, real
+        return to_integers(data * ratio(255.0, real), torch.uint8), min_range.clone(), max_range.clone()
+    return to_integers(data * ratio(127.0, real), torch.int8), -real, real
 
 
 def _quantize_v2_dtype(a: Attrs, t: Dtypes) -> None:
@@ -107,8 +107,8 @@ def quantize_v2(
     real = largest(low_value, high_value)
     kind = quantized_type(out_type, min_calib_range, max_calib_range)
     if kind == torch.uint8:
-        return to_integers(data * (UINT8_RANGE / real), kind), low_value, high_value
-    return to_integers(data * (INT8_RANGE / real), kind), -real, real
+        return to_integers(data * ratio(UINT8_RANGE, real), kind), low_value, high_value
+    return to_integers(data * ratio(INT8_RANGE, real), kind), -real, real
 
 
 def _one(like: Tensor, value: float | None) -> Tensor:
@@ -134,7 +134,7 @@ def quantize_asym(data: Tensor, /, *, min_calib_range: OptFloat = None, max_cali
     calibrated = min_calib_range is not None and max_calib_range is not None
     low = _one(data, min_calib_range) if calibrated else data.min().reshape(1)
     high = _one(data, max_calib_range) if calibrated else data.max().reshape(1)
-    scale = 255.0 / (high - low)
+    scale = ratio(255.0, high - low)
     shift = 255.0 - high * scale
     return (data * scale + shift + 0.5).clamp(0.0, 255.0).to(torch.uint8), scale, shift
 
@@ -182,7 +182,7 @@ def requantize(
         real = (torch.maximum(wide.min().abs(), wide.max().abs()) * step).float().reshape(1)
     kind = quantized_type(out_type, min_calib_range, max_calib_range)
     level = 255.0 if kind == torch.uint8 else 127.0
-    return to_integers(data.float() * (step * (level / real)), kind), torch.zeros_like(real) if kind == torch.uint8 else -real, real
+    return to_integers(data.float() * (step * ratio(level, real)), kind), torch.zeros_like(real) if kind == torch.uint8 else -real, real
 
 
 def _calibrate_shape(a: Attrs, s: Shapes) -> None:

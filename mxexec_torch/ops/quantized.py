@@ -29,7 +29,7 @@ from .convolution import conv_shape, to_spatial
 from .pooling import _pool_shape, pooling
 from .quantization import float_inputs, range_inputs
 from .rnn import rnn
-from .runtime.quantized import INT8_RANGE, exact_convolution, exact_linear, largest, levels, product_range, to_integers
+from .runtime.quantized import INT8_RANGE, exact_convolution, exact_linear, largest, levels, product_range, ratio, to_integers
 
 __all__: list[str] = []
 
@@ -138,7 +138,7 @@ def quantized_fully_connected(
     result = exact_linear(data.flatten(1) if flatten and data.ndim != 2 else data, weight)
     reach_data, reach_weight = largest(min_data, max_data), largest(min_weight, max_weight)
     if bias is not None and min_bias is not None and max_bias is not None:
-        scale = (levels(data.dtype) / reach_data) * (INT8_RANGE / reach_weight) * largest(min_bias, max_bias) / INT8_RANGE
+        scale = ratio(levels(data.dtype), reach_data) * ratio(INT8_RANGE, reach_weight) * largest(min_bias, max_bias) / INT8_RANGE
         result = result + (bias.float() * scale).trunc().to(result.dtype)
     reach = product_range(reach_data, reach_weight, data.dtype == torch.uint8)
     return to_integers(result, torch.int32), -reach, reach
@@ -153,6 +153,8 @@ def _pool_values_shape(a: Attrs, s: Shapes) -> None:
 def _pool_check(a: Attrs) -> None:
     if a.pool_type not in ("max", "avg"):
         raise MXNetError(f"QuantizedPoolingOp only supports pool_type=max/avg for now, got {a.pool_type}")
+    if len(a.kernel) not in (1, 2, 3) and not a.global_pool:
+        raise MXNetError(f"{len(a.kernel)}D pooling not supported: kernel is {list(a.kernel)}")
 
 
 @op(
@@ -250,8 +252,8 @@ def quantized_concat(*data: Tensor, num_args: Int, dim: Int = 1) -> Triple:
     low = torch.cat([*lows, torch.zeros_like(lows[0])]).min().reshape(1)
     high = torch.cat([*highs, torch.zeros_like(highs[0])]).max().reshape(1)
     kind = torch.int8 if any(x.dtype == torch.int8 for x in arrays) else torch.uint8
-    scale = levels(kind) / largest(low, high)
-    parts = [to_integers(x.float() * (scale / (levels(x.dtype) / largest(m, n))), kind) for x, m, n in zip(arrays, lows, highs, strict=True)]
+    scale = ratio(levels(kind), largest(low, high))
+    parts = [to_integers(x.float() * (scale / ratio(levels(x.dtype), largest(m, n))), kind) for x, m, n in zip(arrays, lows, highs, strict=True)]
     return torch.cat(parts, dim), low, high
 
 
@@ -303,7 +305,7 @@ def quantized_elemwise_add(
     else:
         high = reach[0] + reach[1]
         low, kind = -high, torch.int32
-    scale = levels(kind) / largest(low, high)
+    scale = ratio(levels(kind), largest(low, high))
     total = lhs.float() * (scale * reach[0] / levels(lhs.dtype)) + rhs.float() * (scale * reach[1] / levels(rhs.dtype))
     return to_integers(total, kind), low, high
 
@@ -328,7 +330,7 @@ def quantized_elemwise_mul(
         return product.float() * unit
     if min_calib_range is not None and max_calib_range is not None:
         low, high = _value(lhs_min, min_calib_range), _value(lhs_min, max_calib_range)
-        return (product.float() * (INT8_RANGE / largest(low, high) * unit)).clamp(-128.0, 127.0).trunc().to(torch.int8), low, high
+        return (product.float() * (ratio(INT8_RANGE, largest(low, high)) * unit)).clamp(-128.0, 127.0).trunc().to(torch.int8), low, high
     bound = product_range(reach[0], reach[1], False)
     return product, -bound, bound
 
@@ -362,7 +364,7 @@ def quantized_batch_norm(
     low, high = _value(min_data, min_calib_range), _value(min_data, max_calib_range)
     reach = largest(low, high)
     signed = to_integers(data.float() * (INT8_RANGE / levels(data.dtype)), torch.int8) if data.dtype == torch.uint8 else data
-    inverse = 1.0 / (moving_var + eps).sqrt()
+    inverse = (1.0 / (moving_var.double() + eps).sqrt()).float()
     shape = [1] * data.ndim
     shape[axis % data.ndim] = -1
     scale = (gamma * inverse * largest(min_data, max_data) / reach).reshape(shape)
@@ -446,8 +448,9 @@ def quantized_rnn(
     Source: src/operator/quantization/quantized_rnn.cc. Deviations: weights are not quantised.
     """
     wide = (data.float() - data_shift) / data_scale
-    return rnn(
+    results: tuple[Tensor, ...] = rnn(
         wide, parameters, state, state_cell, None, state_size=state_size, num_layers=num_layers, bidirectional=bidirectional, mode=mode, p=0.0,
         state_outputs=state_outputs, projection_size=projection_size, lstm_state_clip_min=lstm_state_clip_min,
         lstm_state_clip_max=lstm_state_clip_max, lstm_state_clip_nan=lstm_state_clip_nan, use_sequence_length=False, train=False,
     )  # fmt: skip
+    return results

@@ -9,7 +9,7 @@ import torch
 
 from .leaf import leaf
 
-__all__ = ["Body", "branch_leaf", "foreach_leaf", "while_leaf"]
+__all__ = ["Body", "body_leaf", "branch_leaf", "foreach_leaf", "while_leaf"]
 
 Tensor = torch.Tensor
 Run = Callable[..., tuple[Tensor, ...]]
@@ -119,3 +119,12 @@ def branch_leaf(
         return tuple(body([tensors[p] for p in locs], train))
 
     return _named(cond)
+
+
+def body_leaf(body: Body) -> Run:
+    """One body, once."""
+
+    def run_body(*tensors: Tensor, train: bool, device: torch.device) -> tuple[Tensor, ...]:
+        return tuple(_empty(body.describe(tensors), device) if device.type == "meta" else body(tensors, train))
+
+    return _named(run_body)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from .leaf import leaf
 
-__all__ = ["INT8_RANGE", "UINT8_RANGE", "calibrate_entropy", "exact_convolution", "exact_linear", "largest", "levels", "product_range", "to_integers"]
+__all__ = ["INT8_RANGE", "UINT8_RANGE", "calibrate_entropy", "exact_convolution", "exact_linear", "largest", "levels", "product_range", "ratio", "to_integers"]
 
 Tensor = torch.Tensor
 INT8_RANGE, UINT8_RANGE, INT32_RANGE = 127.5, 255.5, 2147483647.0
@@ -26,6 +26,11 @@ def largest(low: Tensor, high: Tensor) -> Tensor:
 def levels(dtype: torch.dtype) -> float:
     """How many levels cover the magnitude of a range."""
     return UINT8_RANGE if dtype == torch.uint8 else INT8_RANGE if dtype == torch.int8 else INT32_RANGE
+
+
+def ratio(number: float, divisor: Tensor) -> Tensor:
+    """number / divisor, correctly rounded: torch multiplies a Python number with the reciprocal, which differs in the last bit."""
+    return torch.full_like(divisor, number) / divisor
 
 
 def to_integers(value: Tensor, dtype: torch.dtype) -> Tensor:
