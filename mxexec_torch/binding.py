@@ -17,7 +17,7 @@ from .infer.state import complete, show
 from .infer.variables import declared_dtype, declared_shape
 from .lower.bound import BoundGraph
 from .lower.optimize import merge_equal
-from .lower.place import assign_contexts
+from .lower.place import assign_contexts, check_gradient_contexts
 from .ndarray.core import NDArray, wrap
 from .ndarray.sparse import BaseSparseNDArray
 from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, requests, zeros
@@ -99,6 +99,9 @@ def simple_bind(
         shapes = _simple_shapes(graph, kwargs)
         dtypes = _simple_dtypes(graph, type_dict)
         contexts = assign_contexts(graph.nodes, ctx, group2ctx)
+        if group2ctx:
+            wanted = [n for n, req in zip(graph.arguments, reqs, strict=True) if req != "null"]
+            check_gradient_contexts(graph.nodes, wanted, contexts)
         memory = _Memory(graph, shapes, dtypes, contexts, reqs, shared_arg_names or [], shared_exec, shared_buffer, stype_dict or {})
         arrays, grads = memory.allocate()
     except MXNetError as error:
@@ -149,10 +152,11 @@ def _make(
     if dtypes is None:
         dtypes = infer_dtypes(graph.nodes, {id(v): a._t.dtype for v, a in zip(variables, tensors, strict=True)})
     contexts = assign_contexts(graph.nodes, ctx, group2ctx)
+    contexts.update({id(v): a.context for v, a in zip(variables, arrays, strict=True)})  # bind takes arrays wherever they are
     devices = {key: c.device for key, c in contexts.items()}
     handle = BoundGraph(
         graph.heads, graph.nodes, variables, [a._t for a in tensors], [None if g is None else g._t for g in grad_tensors], reqs, shapes, dtypes,
-        devices, _output_buffers(graph.heads, shapes, dtypes, devices, outputs),
+        devices, _output_buffers(graph.heads, shapes, dtypes, devices, outputs), contexts if group2ctx else None,
     )  # fmt: skip
     executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
     executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]
@@ -252,6 +256,8 @@ def _known_shape(array: Any) -> tuple[int, ...]:
 
 def _check_complete(graph: _Graph, shapes: Inferred) -> None:
     open_ones = [(n.name, shapes[id(n)][0]) for n in graph.variables if not complete(shapes[id(n)][0])]
+    if not open_ones and not any(n.op is not None and n.op.eager_only for n in graph.nodes):
+        open_ones = [(n.name, s) for n in graph.nodes for s in shapes[id(n)] if not complete(s)]
     if open_ones:
         listed = "".join(f"{name}: {show(shape)}, " for name, shape in open_ones)
         raise MXNetError(

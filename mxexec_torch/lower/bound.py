@@ -43,11 +43,13 @@ class BoundGraph:
         self, heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], tensors: Sequence[torch.Tensor],
         grads: Sequence[torch.Tensor | None], reqs: Sequence[str], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
         devices: Mapping[int, torch.device], outputs: Sequence[torch.Tensor | None],
+        contexts: Mapping[int, Any] | None = None,
     ) -> None:  # fmt: skip
         self.heads, self.nodes, self.variables = list(heads), list(nodes), list(variables)
         self.tensors, self.grads = list(tensors), list(grads)
         self.reqs = [req if grad is not None else "null" for req, grad in zip(reqs, grads, strict=True)]
         self.shapes, self.dtypes, self.devices = shapes, dtypes, devices
+        self.contexts = contexts  # id(node) -> MXNet context, when nodes are placed by group (for debug_str)
         self.version = 0  # counts forward passes
         self._position = {id(v): i for i, v in enumerate(self.variables)}
         self._head_variable = [self._position.get(id(e.node)) for e in self.heads]

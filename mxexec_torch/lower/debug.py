@@ -20,11 +20,46 @@ def executor_debug_str(bound: Any) -> str:
     if len(bound.heads) == 1 and bound.heads[0].node.op is None and graph is None:
         return f"Variable:{bound.heads[0].node.name}\nTotal 0 MB allocated\nTotal 11 TempSpace resource requested\n"
     lines = ["Symbol Outputs:"] + [f"\toutput[{i}]={entry.node.name}({entry.index})" for i, entry in enumerate(heads)]
+    copies = _Copies(bound.contexts)
+    consumers: dict[int, list[Any]] = {}
     for node in order:
-        lines += _node_lines(node, versions)
+        for entry in node.inputs:
+            consumers.setdefault(id(entry.node), []).append(node)
+    for node in order:
+        lines += _node_lines(node, versions, copies)
+        for consumer in consumers.get(id(node), []):
+            lines += copies.lines(node, consumer)
     total = sum(t.numel() * t.element_size() for t in bound.outputs if t is not None)
     lines += [f"Total {total >> 20} MB allocated", "Total 11 TempSpace resource requested", ""]
     return "\n".join(lines)
+
+
+class _Copies:
+    """The _CrossDeviceCopy nodes that MXNet puts between contexts."""
+
+    def __init__(self, contexts: Any) -> None:
+        self._contexts, self._done = contexts, set()  # type: ignore[var-annotated]
+
+    def _context(self, node: Node | GradNode) -> Any:
+        forward = node.of if isinstance(node, GradNode) else node
+        return None if forward is None else self._contexts.get(id(forward))
+
+    def needed(self, source: Node | GradNode, target: Node | GradNode) -> bool:
+        """Whether a value has to be copied between the two nodes' contexts."""
+        if not self._contexts:
+            return False
+        here, there = self._context(source), self._context(target)
+        return here is not None and there is not None and here != there
+
+    def lines(self, source: Node | GradNode, target: Node | GradNode) -> list[str]:
+        """The copies of a node's outputs for a consumer, those not listed yet."""
+        lines: list[str] = []
+        for entry in target.inputs:
+            key = (id(source), entry.index, str(self._context(target)) if self._contexts else "")
+            if entry.node is source and self.needed(source, target) and key not in self._done:
+                self._done.add(key)
+                lines += ["-" * 20, f"Op:_CrossDeviceCopy, Name={source.name}_{entry.index}_copy", "Inputs:", f"\targ[0]={source.name}({entry.index})"]
+        return lines
 
 
 def _versions(nodes: list[Node]) -> dict[int, int]:
@@ -32,13 +67,16 @@ def _versions(nodes: list[Node]) -> dict[int, int]:
     return {id(e.node): e.version for node in nodes for e in node.inputs if isinstance(e, Entry) and e.node.op is None}
 
 
-def _node_lines(node: Node | GradNode, versions: dict[int, int]) -> list[str]:
+def _node_lines(node: Node | GradNode, versions: dict[int, int], copies: _Copies) -> list[str]:
     op_name = node.op_name if isinstance(node, GradNode) else node.op.name if node.op is not None else None
     if op_name is None:
         return [f"Variable:{node.name}"]
     lines = ["-" * 20, f"Op:{op_name}, Name={node.name}", "Inputs:"]
     for i, entry in enumerate(node.inputs):
         source = entry.node
+        if copies.needed(source, node):
+            lines.append(f"\targ[{i}]={source.name}_{entry.index}_copy(0)")
+            continue
         is_variable = source.op_name is None if isinstance(source, GradNode) else source.op is None
         lines.append(f"\targ[{i}]={source.name}({entry.index})" + (f" version={versions.get(id(source), 0)}" if is_variable else ""))
     if node.attrs:
