@@ -64,9 +64,9 @@ def moving_statistics(a: Attrs, inputs: Mapping[str, Tensor], tensors: Sequence[
     if a.use_global_stats:
         return {}
     mean, inverse = tensors[1], tensors[2]
-    keep = a.momentum
+    share = 1 - a.momentum
     variance = inverse.pow(-2) - a.eps
-    return {"moving_mean": inputs["moving_mean"] * keep + mean * (1 - keep), "moving_var": inputs["moving_var"] * keep + variance * (1 - keep)}
+    return {"moving_mean": inputs["moving_mean"].lerp(mean, share), "moving_var": inputs["moving_var"].lerp(variance, share)}
 
 
 def _batch_norm(
@@ -123,11 +123,8 @@ def batch_norm_with_relu(
 def _moving_from_variance(a: Attrs, inputs: Mapping[str, Tensor], tensors: Sequence[Tensor]) -> dict[str, Tensor]:
     if a.use_global_stats:
         return {}
-    keep = a.momentum
-    return {
-        "moving_mean": inputs["moving_mean"] * keep + tensors[1] * (1 - keep),
-        "moving_var": inputs["moving_var"] * keep + tensors[2] * (1 - keep),
-    }
+    share = 1 - a.momentum
+    return {"moving_mean": inputs["moving_mean"].lerp(tensors[1], share), "moving_var": inputs["moving_var"].lerp(tensors[2], share)}
 
 
 def _with_variance(

@@ -61,22 +61,24 @@ def _softmax_gradient(
     p = _softmax_view(out, multi_output, preserve_shape)
     classes = p.shape[1]
     positions = p.shape[2] if multi_output else 1
-    target = label.reshape(p.shape[0], *p.shape[2:])
+    labels = label.reshape(p.shape[0], -1) if multi_output else label.reshape(-1)
+    # Flattened data of more than two axes have fewer rows than labels: the first ones count.
+    target = labels.reshape(p.shape[0], *p.shape[2:]) if multi_output else labels[: p.shape[0]]
     index, inside = _one_hot_terms(target, classes)
     if smooth_alpha and not multi_output:
         rest = smooth_alpha / (classes - 1)
         grad = (p - rest).scatter_add(1, index, inside.to(p.dtype) * (rest + smooth_alpha - 1))
     else:
         grad = p.scatter_add(1, index, -inside.to(p.dtype))
-    kept = target.int() != int(ignore_label)
     scale: float | Tensor = grad_scale
     if normalization == "batch":
-        scale = grad_scale / (target.shape[0] * positions)
+        scale = grad_scale / (labels.shape[0] * positions)
     elif normalization == "valid":
-        scale = grad_scale / kept.sum().clamp(min=1).to(p.dtype)
+        scale = grad_scale / (labels.int() != int(ignore_label)).sum().clamp(min=1).to(p.dtype)
     elif multi_output:
         scale = grad_scale / positions
     if use_ignore:
+        kept = target.int() != int(ignore_label)
         grad = grad * (kept.unsqueeze(1).to(p.dtype) * scale)
     elif isinstance(scale, Tensor) or scale != 1.0:
         grad = grad * scale
