@@ -89,6 +89,7 @@ def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
         grads[id(head.node), head.index] = [GradEntry(identity, 0)]  # the last of equal heads counts
     input_grads: dict[tuple[int, int], GradEntry] = {}
     needed = _depending(nodes, {id(v) for v in wanted})
+    mirrors = _mirrors(nodes)
     for node in reversed(nodes):
         if node.op is None or id(node) not in needed:
             continue
@@ -96,7 +97,7 @@ def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
         if not any(arriving):
             continue
         out_grads = _Arriving(arriving)
-        for position, gradient in enumerate(_backward_nodes(node, out_grads)):
+        for position, gradient in enumerate(_backward_nodes(node, out_grads, mirrors.get(id(node)))):
             if gradient is not None:
                 entry = node.inputs[position]
                 input_grads[id(node), position] = gradient
@@ -140,7 +141,7 @@ def _sum(entries: list[GradEntry]) -> GradEntry:
     return GradEntry(GradNode("sum_grad", "add_n", list(entries), {"num_args": str(len(entries))}), 0)
 
 
-def _backward_nodes(node: Node, out_grads: _Arriving) -> list[GradEntry | None]:
+def _backward_nodes(node: Node, out_grads: _Arriving, mirror: GradNode | None = None) -> list[GradEntry | None]:
     """The gradient of each input of a node (None: the operator has none recorded)."""
     assert node.op is not None
     variant = next((v for v in _plans().get(node.op.name, []) if _holds(v.condition, node)), None)
@@ -148,10 +149,10 @@ def _backward_nodes(node: Node, out_grads: _Arriving) -> list[GradEntry | None]:
     if variant is None:
         return [None] * count
     if variant.grads == ["each"]:
-        return [_make(node, variant.nodes[0], out_grads, [], position) for position in range(count)]
+        return [_make(node, variant.nodes[0], out_grads, [], position, mirror) for position in range(count)]
     made: list[GradNode] = []
     for plan in variant.nodes:
-        made.append(_make(node, plan, out_grads, made, None).node)  # type: ignore[arg-type]
+        made.append(_make(node, plan, out_grads, made, None, mirror).node)  # type: ignore[arg-type]
     tokens = _expand_grads(variant.grads, count)
     result: list[GradEntry | None] = []
     for token in tokens[:count]:
@@ -164,28 +165,39 @@ def _backward_nodes(node: Node, out_grads: _Arriving) -> list[GradEntry | None]:
     return result + [None] * (count - len(result))
 
 
-def _make(node: Node, plan: _Plan, out_grads: _Arriving, made: Sequence[GradNode], position: int | None) -> GradEntry:
+def _make(node: Node, plan: _Plan, out_grads: _Arriving, made: Sequence[GradNode], position: int | None, mirror: GradNode | None) -> GradEntry:
     each = plan.suffix.startswith("each")
-    name = "" if plan.suffix == "each=" else f"{node.name}_in{position}_backward" if each else node.name + plan.suffix
+    base = node.name if mirror is None else mirror.name
+    name = "" if plan.suffix == "each=" else f"{base}_in{position}_backward" if each else base + plan.suffix
     if plan.suffix.startswith("="):
         name = plan.suffix[1:]
     inputs = [GradEntry(node.inputs[position].node, node.inputs[position].index)] if each and position is not None and plan.inputs == ["i"] else []
     for token in plan.inputs if not inputs else ():
-        inputs.extend(_resolve(token, node, out_grads, made))
+        inputs.extend(_resolve(token, node, out_grads, made, mirror))
     return GradEntry(GradNode(name, plan.op_name, inputs, _attrs(plan.attrs, node), [] if plan.free else [node], node), 0)
 
 
-def _resolve(token: str, node: Node, out_grads: _Arriving, made: Sequence[GradNode]) -> list[GradEntry]:
+def _resolve(token: str, node: Node, out_grads: _Arriving, made: Sequence[GradNode], mirror: GradNode | None) -> list[GradEntry]:
     kind, rest = token[0], token[1:]
     if kind == "o":
         return [out_grads[k] for k in range(node.num_visible())] if rest == "*" else [out_grads[int(rest)]]
     if kind == "i":
-        entries = node.inputs if rest == "*" else node.inputs[int(rest) : int(rest) + 1]
-        return [GradEntry(e.node, e.index) for e in entries]
+        entries = [GradEntry(e.node, e.index) for e in node.inputs] if mirror is None else mirror.inputs
+        return entries if rest == "*" else entries[int(rest) : int(rest) + 1]
     if kind == "r":
-        return [GradEntry(node, int(rest))]
+        return [GradEntry(node if mirror is None else mirror, int(rest))]
     which, output = rest.split(".")
     return [GradEntry(made[int(which)], int(output))]
+
+
+def _mirrors(nodes: Sequence[Node]) -> dict[int, GradNode]:
+    """Copies of the nodes marked `force_mirroring`, which backward recomputes: their own gradients refer to the copies."""
+    mirrors: dict[int, GradNode] = {}
+    for node in nodes:
+        if node.op is not None and node.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
+            inputs = [GradEntry(mirrors.get(id(e.node), e.node), e.index) for e in node.inputs]
+            mirrors[id(node)] = GradNode(f"{node.name}_mirror", node.op.name, inputs, _attrs("same", node), [], node, node.num_visible())
+    return mirrors
 
 
 def _expand_grads(tokens: list[str], count: int) -> list[str]:

@@ -73,7 +73,7 @@ class Monitored:
 
     def _node_ran(self, node: Node, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
         assert node.op is not None
-        if self._inputs_too:
+        if self._inputs_too or "__force_mirroring__" in node.attrs:
             self._outputs.update({(id(node), k): t.detach() for k, t in enumerate(outputs)})
             self._outputs.update({(id(e.node), 0): t.detach() for e, t in zip(node.inputs, inputs, strict=True) if e.node.op is None})
         if self._silent:
@@ -104,6 +104,8 @@ class Monitored:
                 values.setdefault((id(entry.node), entry.index), grad)
         for node in self._graph.order():
             if isinstance(node, GradNode) and node.op_name is not None:
+                if node.of is not None and node.name == f"{node.of.name}_mirror":  # recomputed: the forward pass's values
+                    values.update({(id(node), k): self._outputs[id(node.of), k] for k in range(node.num_outputs) if (id(node.of), k) in self._outputs})
                 self._report(node, values, head_grads)
         self._gradients.clear()
         self._outputs.clear()
