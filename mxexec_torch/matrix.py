@@ -153,9 +153,10 @@ def _import(name: str) -> ModuleType | None:
 def _has(module: ModuleType, dotted: str) -> bool:
     thing: Any = module
     for part in dotted.split("."):
-        if not hasattr(thing, part):
+        try:
+            thing = getattr(thing, part)
+        except (AttributeError, ImportError):  # ImportError: a name made on demand out of a module that does not exist yet
             return False
-        thing = getattr(thing, part)
     return True
 
 
