@@ -6,7 +6,6 @@ import math
 from typing import Annotated
 
 from ..errors import MXNetError
-from ..infer.rules import elementwise
 from ..infer.state import Shapes, complete, show
 from ..registry import Attrs, Tensor, op
 from ..values import Bool, Float, OneOf, Range
@@ -109,7 +108,11 @@ def mae_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float =
     return _regression(data, label, "mae", grad_scale)
 
 
-@op("MakeLoss", shape=elementwise, head_grad=False)
+def _passed_on(a: Attrs, s: Shapes) -> None:
+    s.unify_out(s.get())
+
+
+@op("MakeLoss", shape=_passed_on, head_grad=False)
 def make_loss(data: Tensor, /, *, grad_scale: Float = 1.0, valid_thresh: Float = 0.0, normalization: Normalization = "null") -> Tensor:
     """Identity; gradient grad_scale, divided by the batch or by the number of elements above valid_thresh.
 

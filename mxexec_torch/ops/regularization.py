@@ -8,7 +8,6 @@ from typing import Annotated
 import torch.nn.functional as F
 
 from ..errors import MXNetError
-from ..infer.rules import output_from
 from ..infer.state import Dtypes, Shapes, complete
 from ..registry import Attrs, Aux, Tensor, op
 from ..values import Float, NonNegInt, Range
@@ -39,8 +38,8 @@ def lrn(data: Tensor, /, *, alpha: Float = 9.99999975e-05, beta: Float = 0.75, k
 
 
 def _penalty_shape(a: Attrs, s: Shapes) -> None:
-    output_from("data")(a, s)
     data = s.get("data")
+    s.unify_out(data)
     if data is not None and len(data) > 1:
         s.unify("moving_avg", (data[1],))
 
