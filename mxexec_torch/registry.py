@@ -24,11 +24,12 @@ from typing import Annotated, Any, Union
 import torch
 
 from .errors import MXNetError
+from .factories import _REGISTRY, get_alias_func, get_create_func, get_register_func, get_registry  # noqa: F401 - public here: mx.registry
 from .values import IGNORED, Range, ValueType
 
 __all__ = [
     "REQUIRED", "AttrSpec", "Attrs", "Aux", "Device", "Grad", "InputSpec", "IsTrain", "OpDef", "Out", "State", "Tensor",
-    "alias", "all_names", "get", "lookup", "op", "ops",
+    "alias", "all_names", "get", "get_alias_func", "get_create_func", "get_register_func", "get_registry", "lookup", "op", "ops",
 ]  # fmt: skip
 
 Tensor = torch.Tensor
