@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def set_recording(is_recording: bool) -> bool:  # noqa: F811 - MXNet's parameter name
+def set_recording(is_recording: bool) -> bool:
     """Switches recording for this thread; returns the previous state."""
     previous, state.recording = state.recording, bool(is_recording)
     return previous
@@ -82,7 +82,7 @@ def predict_mode() -> _RecordingStateScope:
     return _RecordingStateScope(None, False)
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:  # noqa: F811 - MXNet's parameter name
+def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
     """Makes arrays leaves whose gradients go to the given buffers.
 
     grad_reqs: one request for all, or one each. Errors: KeyError for an unknown request, MXNetError for a buffer of another shape.

@@ -63,7 +63,11 @@ class NotSupportedForSparseNDArray(MXNetError):
 class MXCallbackList(ctypes.Structure):
     """The layout of MXNet's callback lists; only its name is of use here."""
 
-    _fields_ = (("num_callbacks", ctypes.c_int), ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))), ("contexts", ctypes.POINTER(ctypes.c_void_p)))
+    _fields_ = (
+        ("num_callbacks", ctypes.c_int),
+        ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))),
+        ("contexts", ctypes.POINTER(ctypes.c_void_p)),
+    )
 
 
 error_types: dict[str, type[BaseException]] = {}
@@ -72,7 +76,7 @@ error_types: dict[str, type[BaseException]] = {}
 def register_error(func_name: str | type[BaseException] | None = None, cls: type[BaseException] | None = None) -> Any:
     """Registers an exception class under its name (or `func_name`); usable as decorator."""
     if callable(func_name):
-        cls, func_name = func_name, func_name.__name__  # type: ignore[assignment]
+        cls, func_name = func_name, func_name.__name__
 
     def register(registered: type[BaseException]) -> type[BaseException]:
         error_types[str(func_name or registered.__name__)] = registered
@@ -126,7 +130,8 @@ def ctypes2numpy_shared(cptr: Any, shape: Sequence[int]) -> Any:
     size = 1
     for d in shape:
         size *= d
-    return np.frombuffer((mx_float * size).from_address(ctypes.addressof(cptr.contents)), dtype=np.float32).reshape(shape)
+    memory = memoryview((mx_float * size).from_address(ctypes.addressof(cptr.contents))).cast("B")
+    return np.frombuffer(memory, dtype=np.float32).reshape(shape)
 
 
 def check_call(ret: int) -> None:
@@ -154,7 +159,8 @@ def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
 
 def with_metaclass(meta: type, *bases: type) -> type:
     """A base class with that metaclass (from Python 2 days)."""
-    return meta("temporary_class", bases, {})  # type: ignore[no-any-return]
+    made: type = meta("temporary_class", bases, {})
+    return made
 
 
 class _ClassProperty:

@@ -39,6 +39,8 @@ class Context(metaclass=_DefaultContext):
 
     __slots__ = ("__dict__", "_device", "_old_ctx", "device_id", "device_typeid")
 
+    device_typeid: int
+    device_id: int
     _default_ctx: ClassVar[Any] = threading.local()
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}

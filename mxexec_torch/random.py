@@ -9,7 +9,17 @@ import torch
 from .base import integer_types
 from .context import Context
 from .ndarray.random import (
-    exponential, gamma, generalized_negative_binomial, multinomial, negative_binomial, normal, poisson, randint, randn, shuffle, uniform,
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
 )  # fmt: skip
 
 __all__ = [

@@ -101,7 +101,7 @@ def _scoped(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
         for key, member in inspect.getmembers(func, lambda m: inspect.isfunction(m) or inspect.ismethod(m) or isinstance(m, property)):
             if isinstance(member, property):
                 getter = _scoped(member.__get__, scope, name)
-                setattr(func, key, property(getter, member.__set__, member.__delattr__, member.__doc__))  # type: ignore[arg-type]
+                setattr(func, key, property(getter, member.__set__, member.__delattr__, member.__doc__))
             else:
                 setattr(func, key, _scoped(member, scope, name))
         return func
@@ -199,7 +199,7 @@ def set_module(module: str | None) -> Callable[[F], F]:
 
     def decorate(func: F) -> F:
         if module is not None:
-            func.__module__ = module  # type: ignore[attr-defined]
+            func.__module__ = module
         return func
 
     return decorate

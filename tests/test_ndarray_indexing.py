@@ -59,7 +59,8 @@ def test_new_axes_beside_arrays_are_placed_as_mxnet_does():
         (3, IndexError, "index 3 is out of bounds for axis 0 with size 3"), (-4, IndexError, "index -4 is out of bounds"),
         ((0, 4), IndexError, "index 4 is out of bounds"), ([5], IndexError, "index 5 is out of bounds for axis 0 with size 3"),
         ((0, 0, 0), IndexError, r"too many indices \(3\) for array with 2 dimensions"), (1.0, ValueError, "1.0"), ("a", ValueError, "'?a'?"),
-        ((Ellipsis, Ellipsis), IndexError, "ellipsis"), (S(None, None, 0), ValueError, "step"), (([0, 1], [0, 1, 2]), ValueError, "not broadcastable"),
+        ((Ellipsis, Ellipsis), IndexError, "ellipsis"), (S(None, None, 0), ValueError, "step"),
+        (([0, 1], [0, 1, 2]), ValueError, "not broadcastable"),
     ],
 )  # fmt: skip
 def test_key_errors(key, error, text):
@@ -102,7 +103,9 @@ def test_assignment_converts():
     assert floats.asnumpy().tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("key, value, error", [(S(None), [1, 2, 3], ValueError), (1, nd.ones(3), ValueError), (1, "x", TypeError), (0, np.ones(5), ValueError)])
+@pytest.mark.parametrize(
+    "key, value, error", [(S(None), [1, 2, 3], ValueError), (1, nd.ones(3), ValueError), (1, "x", TypeError), (0, np.ones(5), ValueError)]
+)
 def test_assignment_errors(key, value, error):
     with pytest.raises(error):
         grid(3, 4)[key] = value

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any
 
 from .. import autograd as _autograd
-from ..ndarray import NDArray, zeros_like
+from ..ndarray import NDArray
+from ..ndarray.invoke import call
 
 __all__ = [
     "NDArray", "TrainingStateScope", "backward", "compute_gradient", "grad", "grad_and_loss", "mark_variables", "set_is_training", "test_section",
@@ -73,7 +74,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | list[int] | None = Non
         variables = list(args) if argnum is None else [args[i] for i in (argnum if isinstance(argnum, list) else [argnum])]
         for variable in variables:
             assert isinstance(variable, NDArray), "type of autograd input should NDArray."
-        grads = [zeros_like(variable) for variable in variables]
+        grads = [call("zeros_like", variable) for variable in variables]
         mark_variables(variables, grads)
         with train_section():
             outputs = func(*args)

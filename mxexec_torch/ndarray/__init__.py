@@ -7,13 +7,43 @@ from typing import Any
 
 from . import _internal, contrib, image, linalg, ndarray, op, random, sparse, sparse_ops, utils  # noqa: F401 - sparse_ops takes over operators with sparse inputs
 from .arithmetic import (
-    add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor, maximum, minimum, modulo, multiply,
-    not_equal, power, subtract, true_divide,
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
 )  # fmt: skip
 from .core import NDArray
 from .creation import (
-    arange, concatenate, eye, from_dlpack, from_numpy, full, histogram, imdecode, linspace, moveaxis, onehot_encode, ones, split_v2,
-    to_dlpack_for_read, to_dlpack_for_write, waitall,
+    arange,
+    concatenate,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    histogram,
+    imdecode,
+    linspace,
+    moveaxis,
+    onehot_encode,
+    ones,
+    split_v2,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    waitall,
 )  # fmt: skip
 from .indexing import get_indexing_dispatch_code, get_oshape_of_gather_nd_op, indexing_key_expand_implicit_axes
 from .register import function_of, names_of
@@ -30,7 +60,7 @@ def published_function(name: str) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "CachedOp":  # it lowers symbols, which this package is below of
+    if name == "CachedOp":
         from ..cached_op import CachedOp
 
         return CachedOp

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..context import Context
-from .tape import Record, state
+from .slots import Slots
+from .tape import state
 
 __all__ = ["Arithmetic", "binary"]
 
 _FLOAT = {torch.float32, torch.float64}
 _PLAIN = (float, int)
 _NUMBERS = (float, int, np.generic)
-_new = object.__new__
+_new: Any = object.__new__
 
 
 # Set by `bind` (invoke does: it needs the class, the class needs this module).
-_dense: type = object
-_array_class: type = object
+_dense: type[Any] = object
+_array_class: type[Any] = object
 _run1: Any = None
 _run2: Any = None
 _plan: Any = None
@@ -107,16 +107,10 @@ def _in_place(array: Any, other: Any, verb: str, arrays: str, scalar: str, metho
     raise _unsupported(other)
 
 
-class Arithmetic:
+class Arithmetic(Slots):
     """The operators of NDArray."""
 
     __slots__ = ()
-
-    _t: torch.Tensor
-    _ctx: Context
-    _ag: torch.Tensor | None
-    _rec: Record | None
-    _x: Any
 
     def __add__(self, other: Any) -> Any:
         cls = self.__class__

@@ -26,7 +26,7 @@ from . import gradients
 from .arithmetic import Arithmetic
 from .fluent import Fluent
 from .indexing import Indexing
-from .tape import Record, guard_write, state
+from .tape import guard_write, state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray as NumpyArray
@@ -56,14 +56,8 @@ class NDArray(Arithmetic, Indexing, Fluent):
     `NDArray(handle)` gives the array that a handle stands for (monitor callbacks receive handles); use `mx.nd.array` to make one from data.
     """
 
-    __slots__ = ("__weakref__", "_ag", "_ctx", "_rec", "_t", "_x")
+    __slots__ = ()
     __array_priority__ = 1000.0  # numpy leaves `ndarray + NDArray` to us, and we refuse it as MXNet does
-
-    _t: torch.Tensor
-    _ctx: Context
-    _ag: torch.Tensor | None
-    _rec: Record | None
-    _x: _Extra | None
 
     def __init__(self, handle: Any = None, writable: bool = True) -> None:
         key = getattr(handle, "value", handle)
@@ -79,9 +73,9 @@ class NDArray(Arithmetic, Indexing, Fluent):
             self._extra().writable = False
 
     def _extra(self) -> _Extra:
-        if self._x is None:
-            self._x = _Extra()
-        return self._x
+        extra: _Extra = _Extra() if self._x is None else self._x
+        self._x = extra
+        return extra
 
     # -- description --------------------------------------------------------------------------------------------------------
     @property
@@ -119,7 +113,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
     @property
     def writable(self) -> bool:
         """False for arrays wrapped read-only (those given to monitors)."""
-        return self._x is None or self._x.writable
+        return self._x is None or bool(self._x.writable)
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -230,7 +224,8 @@ class NDArray(Arithmetic, Indexing, Fluent):
         wanted = torch_dtype(dtype)
         if not copy and wanted is self._t.dtype:
             return self
-        return _record("_copyto", {}, lambda t: _converted(t, wanted), [self])
+        result: NDArray = _record("_copyto", {}, lambda t: _converted(t, wanted), [self])
+        return result
 
     def tostype(self, stype: str) -> Any:
         """A copy of another storage type: 'default', 'csr' (2-D only) or 'row_sparse'."""
@@ -266,13 +261,14 @@ class NDArray(Arithmetic, Indexing, Fluent):
             shape = tuple(shape[0])
         elif not shape:
             shape = kwargs.get("shape", ())
-            assert shape or shape == 0, "Shape must be provided."
+            assert shape, "Shape must be provided."
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
         unknown = [k for k in kwargs if k not in ("shape", "reverse")]
         if unknown:
             raise TypeError(f"Got unknown keywords in reshape: {', '.join(unknown)}. Accepted keyword arguments are 'shape' and 'reverse'.")
         target = _reshaped(self.shape, shape, bool(kwargs.get("reverse", False)))
-        return _record("Reshape", {"shape": shape}, lambda t: t.reshape(target), [self], self._t.view(target))
+        result: NDArray = _record("Reshape", {"shape": shape}, lambda t: t.reshape(target), [self], self._t.view(target))
+        return result
 
     def flatten(self, inplace: bool = False) -> NDArray:
         """All axes but the first as one; a view when `inplace`."""

@@ -51,7 +51,8 @@ def _shape(shape: Any, operator: str) -> tuple[int, ...]:
     dims = tuple(int(d) for d in shape)
     known = all(d >= 0 for d in dims) if is_np_shape() else bool(dims) and all(d > 0 for d in dims)
     if not known:
-        raise MXNetError(f"Operator {operator} inferring shapes failed: shape {dims} has unknown or negative dimensions (0 means unknown without np_shape)")
+        text = "has unknown or negative dimensions (0 means unknown without np_shape)"
+        raise MXNetError(f"Operator {operator} inferring shapes failed: shape {dims} {text}")
     return dims
 
 
@@ -148,7 +149,8 @@ def arange(
     """start, start + step, ... below stop, each `repeat` times; with one number 0 up to it."""
     if infer_range is not None:
         warnings.warn("`infer_range` argument has been deprecated", DeprecationWarning, stacklevel=2)
-    result: NDArray = call("_arange", start=start, stop=stop, step=step, repeat=repeat, infer_range=False, dtype=np.dtype(dtype).name, ctx=str(_context(ctx)))
+    attrs = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": False}
+    result: NDArray = call("_arange", **attrs, dtype=np.dtype(dtype).name, ctx=str(_context(ctx)))
     return result
 
 
@@ -277,7 +279,8 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def imdecode(
-    str_img: bytes, clip_rect: Sequence[int] = (0, 0, 0, 0), out: NDArray | None = None, index: int = 0, channels: int = 3, mean: NDArray | None = None
+    str_img: bytes, clip_rect: Sequence[int] = (0, 0, 0, 0), out: NDArray | None = None,
+    index: int = 0, channels: int = 3, mean: NDArray | None = None,
 ) -> NDArray:
     """Decodes an image to (channels, height, width), cut to the rectangle x0, y0, x1, y1, less `mean` (older form of image.imdecode).
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .slots import Slots
+
 __all__ = ["FLUENT", "Fluent"]
 
 # MXNet's fluent methods whose name is the operator's.
@@ -18,7 +20,7 @@ FLUENT = (
 )  # fmt: skip
 
 
-class Fluent:
+class Fluent(Slots):
     """Carries the methods of `FLUENT`."""
 
     __slots__ = ()

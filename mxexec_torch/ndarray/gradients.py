@@ -115,7 +115,8 @@ def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
 
 
 def gradient_list(
-    heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], variables: Sequence[NDArray], retain_graph: bool, create_graph: bool, train_mode: bool
+    heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], variables: Sequence[NDArray],
+    retain_graph: bool, create_graph: bool, train_mode: bool,
 ) -> list[Any]:
     """Gradients of the heads with respect to leaves, as new arrays (recorded when create_graph); the buffers stay as they are."""
     from .core import wrap
@@ -135,7 +136,8 @@ def gradient_list(
     results = []
     for variable, gradient in zip(variables, found, strict=True):
         zero = gradient is None or gradient._is_zerotensor()  # torch's lazy zeros cannot be read
-        value = torch.zeros_like(variable._t) if zero else gradient.data.to(variable._t.dtype, copy=True)  # may be a head gradient itself
+        # a copy: the gradient may be a head gradient itself
+        value = torch.zeros_like(variable._t) if zero or gradient is None else gradient.data.to(variable._t.dtype, copy=True)
         result = wrap(value, variable._ctx)
         if create_graph:
             result._rec = Record("_backward", {}, (*records, variable._rec))

@@ -14,10 +14,10 @@ import torch
 
 from ..errors import MXNetError
 from ..semantics import is_np_shape
+from .slots import Slots
 from .tape import IN_GRAPH, IN_PLACE, Record, guard_write, state
 
 if TYPE_CHECKING:
-    from ..context import Context
     from .core import NDArray
 
 __all__ = ["Indexing", "expand_key", "get_indexing_dispatch_code", "get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"]
@@ -28,9 +28,9 @@ _NUMBERS = (float, int, np.generic)
 
 
 # Set by `bind` (invoke does, which needs the class that needs this module).
-_dense: type = object
+_dense: type[Any] = object
 _record: Any = None
-_new = object.__new__
+_new: Any = object.__new__
 
 
 def bind(cls: type, record: Any) -> None:
@@ -256,13 +256,10 @@ def _flipped(tensor: torch.Tensor, key: tuple[Any, ...]) -> tuple[torch.Tensor, 
     return tensor, tuple(result)
 
 
-class Indexing:
+class Indexing(Slots):
     """`x[key]` and `x[key] = value`."""
 
     __slots__ = ()
-
-    _t: torch.Tensor
-    _ctx: Context
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: tuple[slice, ...], shape: tuple[int, ...]) -> bool:
@@ -367,7 +364,8 @@ def _value_tensor(value: Any, target: torch.Tensor) -> torch.Tensor:
         tensor = _from_numpy(value)
     else:
         try:
-            numbers = np.array([v.asnumpy() if hasattr(v, "asnumpy") else v for v in value] if isinstance(value, (list, tuple)) else value, dtype=np.float64)
+            plain = [v.asnumpy() if hasattr(v, "asnumpy") else v for v in value] if isinstance(value, (list, tuple)) else value
+            numbers = np.array(plain, dtype=np.float64)
         except (TypeError, ValueError):
             raise _no_array(value) from None
         tensor = torch.from_numpy(np.ascontiguousarray(numbers).reshape(numbers.shape))

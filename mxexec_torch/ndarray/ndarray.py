@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 from ..base import NDArrayHandle, integer_types, mx_real_t, numeric_types  # noqa: F401 - imported from here by other code
 from ..dtypes import CODE_TO_NAME, numpy_type
 from .arithmetic import (
-    add, divide, equal, greater, greater_equal, lesser, lesser_equal, logical_and, logical_or, logical_xor, maximum, minimum, modulo, multiply,
-    not_equal, power, subtract, true_divide,
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
 )  # fmt: skip
 from .core import NDArray
 from .creation import (
-    arange, array, concatenate, empty, eye, from_dlpack, from_numpy, full, histogram, imdecode, linspace, moveaxis, onehot_encode, ones, split_v2,
-    to_dlpack_for_read, to_dlpack_for_write, waitall, zeros,
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    histogram,
+    imdecode,
+    linspace,
+    moveaxis,
+    onehot_encode,
+    ones,
+    split_v2,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    waitall,
+    zeros,
 )  # fmt: skip
 from .gradients import GRAD_REQ as _GRAD_REQ_MAP
 from .indexing import get_indexing_dispatch_code, get_oshape_of_gather_nd_op, indexing_key_expand_implicit_axes
@@ -36,7 +70,7 @@ _DTYPE_MX_TO_NP: dict[int, Any] = {-1: None, **{code: numpy_type(CODE_TO_NAME[co
 _DTYPE_NP_TO_MX: dict[Any, int] = {kind: code for code, kind in _DTYPE_MX_TO_NP.items()}
 
 
-def _new_empty_handle() -> NDArrayHandle:
+def _new_empty_handle() -> ctypes.c_void_p:
     """The handle of an array without memory."""
     return NDArrayHandle()
 

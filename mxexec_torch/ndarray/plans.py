@@ -29,7 +29,8 @@ class Plan:
     """
 
     __slots__ = (
-        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "layout", "num_inputs", "op", "plain", "quick", "seen", "sparse", "train",
+        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "layout", "num_inputs", "op",
+        "plain", "quick", "seen", "sparse", "train",
     )
 
     def __init__(self, op: OpDef, given: Mapping[str, Any], num_inputs: int | None = None) -> None:
@@ -149,7 +150,8 @@ def store(array: NDArray, result: torch.Tensor, where: str, index: int = 0) -> N
     """Writes a result into an existing array. Errors: MXNetError when its shape or type differs."""
     target = array._t
     if target.dtype is not result.dtype:
-        raise MXNetError(f"Error in operator {where}: Incompatible attr in node {where} at {index}-th output: expected {show(target.dtype)}, got {show(result.dtype)}")
+        types = f"expected {show(target.dtype)}, got {show(result.dtype)}"
+        raise MXNetError(f"Error in operator {where}: Incompatible attr in node {where} at {index}-th output: {types}")
     if target.shape != result.shape:
         expected, got = show(tuple(target.shape)), show(tuple(result.shape))
         raise MXNetError(

@@ -26,7 +26,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_operator_names()})
 
 
-def _draw(number_op: str, array_op: str | None, params: tuple[Any, ...], shape: Any, dtype: Any, ctx: Context | None, out: Any, kwargs: dict[str, Any]) -> Any:
+def _draw(
+    number_op: str, array_op: str | None, params: tuple[Any, ...], shape: Any, dtype: Any, ctx: Context | None, out: Any, kwargs: dict[str, Any]
+) -> Any:
     """One of two operators, by the kind of the parameters. Errors: AssertionError when the kinds are mixed, ValueError for other kinds."""
     first = params[0]
     arrays = isinstance(first, NDArray)
@@ -78,7 +80,9 @@ def gamma(alpha: Any = 1, beta: Any = 1, shape: Any = _Null, dtype: Any = _Null,
     return _draw("_random_gamma", "_sample_gamma", (alpha, beta), shape, dtype, ctx, out, kwargs)
 
 
-def negative_binomial(k: Any = 1, p: Any = 1, shape: Any = _Null, dtype: Any = _Null, ctx: Context | None = None, out: Any = None, **kwargs: Any) -> Any:
+def negative_binomial(
+    k: Any = 1, p: Any = 1, shape: Any = _Null, dtype: Any = _Null, ctx: Context | None = None, out: Any = None, **kwargs: Any
+) -> Any:
     """Negative binomial draws (k failures, success probability p), as floats."""
     return _draw("_random_negative_binomial", "_sample_negative_binomial", (k, p), shape, dtype, ctx, out, kwargs)
 

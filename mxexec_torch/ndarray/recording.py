@@ -170,7 +170,8 @@ class _Refusal(torch.autograd.Function):
 
 def _refuse(name: str, argument: str | None, value: torch.Tensor, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     of = f" with respect to input {argument}" if argument else ""
-    result: torch.Tensor = _Refusal.apply(f"Operator {name} is non-differentiable{of}: MXNet defines no gradient (didn't register FGradient attribute)", value, *tensors)
+    text = f"Operator {name} is non-differentiable{of}: MXNet defines no gradient (didn't register FGradient attribute)"
+    result: torch.Tensor = _Refusal.apply(text, value, *tensors)
     return result
 
 
@@ -212,7 +213,9 @@ def _write_in_backward(plan: Plan, inputs: Sequence[NDArray], arrays: Sequence[N
     arrays[0]._ag.register_hook(write)
 
 
-def record(name: str, given: Mapping[str, Any], function: Callable[..., torch.Tensor], inputs: Sequence[NDArray], values: torch.Tensor | None = None) -> NDArray:
+def record(
+    name: str, given: Mapping[str, Any], function: Callable[..., torch.Tensor], inputs: Sequence[NDArray], values: torch.Tensor | None = None
+) -> NDArray:
     """Runs a function of tensors as an operation of that (MXNet) name, recorded when an input depends on a leaf.
 
     values: the result where it must share memory with an array (views); otherwise the result gets memory of its own.

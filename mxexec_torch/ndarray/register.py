@@ -124,7 +124,8 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
         lines += [f"    if {dense}:", f"        return {runner}"]
     lines += [f"    return _general({inputs}, {values}, kwargs, out, plan)"]
     scope: dict[str, Any] = {
-        "_Null": _Null, "_plans": plans, "_make": make, "_general": general, "_NDArray": NDArray, "_run1": run1, "_run2": run2, "_run_dense": run_dense,
+        "_Null": _Null, "_plans": plans, "_make": make, "_general": general, "_NDArray": NDArray,
+        "_run1": run1, "_run2": run2, "_run_dense": run_dense,
     }  # fmt: skip
     if not attributes:
         scope["_only"] = Plan(op, {}, len(arrays))
