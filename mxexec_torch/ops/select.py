@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import torch
 
 from ..infer.rules import elementwise, free_inputs
 from ..infer.state import Shapes, complete
 from ..registry import Attrs, Tensor, op
-from ..values import Int
+from ..values import Int, Range
 
 __all__: list[str] = []
 
@@ -44,7 +46,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor, /) -> Tensor:
     "add_n", aliases=("ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n"), shape=elementwise, key_var_num_args="num_args",
     table=("args",),
 )  # fmt: skip
-def add_n(*args: Tensor, num_args: Int) -> Tensor:
+def add_n(*args: Tensor, num_args: Annotated[Int, Range(1)]) -> Tensor:
     """The sum of all inputs.
 
     any number of tensors of one shape and type -> same. Source: src/operator/tensor/elemwise_sum.cc

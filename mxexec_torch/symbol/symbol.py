@@ -466,7 +466,8 @@ def var(
         attrs["__storage_type__"] = str(_STORAGE_CODES[stype])
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(f"Attribute name={key} is not supported: further attributes start and end with double underscores, __{key}__")
+            text = "Additional attributes must start and end with double underscores, e.g, __yourattr__"  # the end of MXNet's own message
+            raise ValueError(f"Attribute name={key} is not supported. {text}")
         attrs[key] = str(value)
     symbol = Symbol([Entry(Node(None, name))])
     symbol._set_attr(**attrs)
