@@ -104,10 +104,11 @@ def simple_bind(
             check_gradient_contexts(graph.nodes, wanted, contexts)
         memory = _Memory(graph, shapes, dtypes, contexts, reqs, shared_arg_names or [], shared_exec, shared_buffer, stype_dict or {})
         arrays, grads = memory.allocate()
+        reqs += ["null"] * len(graph.auxiliary)
+        return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, reqs, shapes=shapes, dtypes=dtypes)
     except MXNetError as error:
         given = "".join(f"{k}: {v}\n" for k, v in kwargs.items())
         raise RuntimeError(f"simple_bind error. Arguments:\n{given}{error}") from error
-    return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(graph.auxiliary)], shapes=shapes, dtypes=dtypes)
 
 
 def reshape(executor: Executor, partial_shaping: bool, allow_up_sizing: bool, given: Mapping[str, Any]) -> Executor:

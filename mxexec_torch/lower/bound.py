@@ -68,7 +68,7 @@ class BoundGraph:
         self._output_versions: list[int] = []
         self._last_train = False
         self._rng: Any = None
-        self._updating = self._nodes_updated_by_backward()
+        self.differentiated = self._differentiated_nodes()
         self._untouched = self._never_written()
         self._refused = self._refused_gradients()
 
@@ -193,22 +193,29 @@ class BoundGraph:
             return
         for update in self.program(True).backward_writes:
             node = update.node
-            if id(node) in self._updating and node.op is not None and node.op.backward_writes is not None:
+            if id(node) in self.differentiated and node.op is not None and node.op.backward_writes is not None:
                 inputs = {name: self._plain[v] for name, v in update.variables.items()}
                 tensors = [results[k].detach() for k in update.results]
                 for name, value in node.op.backward_writes(node.params, inputs, tensors).items():
                     if name in update.variables:
                         self.tensors[update.variables[name]].copy_(value)
 
-    def _nodes_updated_by_backward(self) -> set[int]:
+    def _differentiated_nodes(self) -> set[int]:
         """Nodes that MXNet's backward pass visits: they depend on a wanted argument and a head depends on them differentiably."""
-        if not self._wanted:
+        wanted = [*self._wanted, *self._integer]
+        if not wanted:
             return set()
-        depends = self._dependents({id(self.variables[i]) for i in self._wanted})
+        depends = self._dependents({id(self.variables[i]) for i in wanted})
         reached = {id(e.node) for e in self.heads}
         for node in reversed(self.nodes):
-            if id(node) in reached and node.op is not None and node.op.grad is Grad.AUTO:
-                reached.update(id(e.node) for e in node.inputs)
+            if id(node) in reached and id(node) in depends and node.op is not None:
+                if node.op.grad is Grad.MISSING:
+                    raise MXNetError(
+                        f"Operator {node.op.name} is non-differentiable because it didn't register FGradient attribute (node {node.name!r}): "
+                        "bind the arguments below it with grad_req 'null' or put BlockGrad behind it"
+                    )
+                if node.op.grad is Grad.AUTO:
+                    reached.update(id(e.node) for e in node.inputs)
         return depends & reached
 
     def _refused_gradients(self) -> list[str]:
@@ -251,19 +258,24 @@ class BoundGraph:
     # -- integer arguments ------------------------------------------------------------------------------------------------
     def _backward_integer(self, given: Sequence[torch.Tensor | None]) -> None:
         """Gradients of integer arguments, which torch does not differentiate: from a float64 copy of the graph, cut to integers."""
+        reached = [i for i in self._integer if id(self.variables[i]) in self.differentiated]
+        with torch.no_grad():
+            self._store([(i, None) for i in self._integer if i not in reached])
+        if not reached:
+            return
         if self._shadow is None:
             self._shadow = self._float_program()
-        inputs = [self.tensors[i].double().requires_grad_() if i in self._integer else t for i, t in enumerate(self._plain)]
+        inputs = [self.tensors[i].double().requires_grad_() if i in reached else t for i, t in enumerate(self._plain)]
         with _replayed(self._rng if self._shadow.random else None, self.devices), torch.enable_grad():
             results = self._shadow.run(*inputs)
-        grads = _gradients(self.heads, results, given, [inputs[i] for i in self._integer])
+        grads = _gradients(self.heads, results, given, [inputs[i] for i in reached])
         with torch.no_grad():
-            for i, grad in zip(self._integer, grads, strict=True):
+            for i, grad in zip(reached, grads, strict=True):
                 self._store([(i, None if grad is None else grad.to(self.tensors[i].dtype))])
 
     def _float_program(self) -> Program:
         shapes = infer_shapes(self.nodes, {id(v): tuple(t.shape) for v, t in zip(self.variables, self.tensors, strict=True)})
-        given = {id(v): torch.float64 if i in self._integer else t.dtype for i, (v, t) in enumerate(zip(self.variables, self.tensors, strict=True))}
+        given = {id(v): torch.float64 if i in self._integer and id(v) in self.differentiated else t.dtype for i, (v, t) in enumerate(zip(self.variables, self.tensors, strict=True))}
         return build_program(self.heads, self.variables, shapes, infer_dtypes(self.nodes, given), self.devices, self._last_train)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..graph import Entry, Node
@@ -11,7 +12,7 @@ __all__ = ["executor_debug_str"]
 
 
 def executor_debug_str(bound: Any) -> str:
-    """The plan of a BoundGraph. Memory: bytes of the output buffers, in whole MB (MXNet counts its whole pool)."""
+    """The plan of a BoundGraph."""
     wanted = [v for v, req in zip(bound.variables, bound.reqs, strict=True) if req != "null"]
     graph = build_gradient_graph(bound.heads, bound.nodes, wanted) if wanted else None
     heads = graph.heads if graph is not None else bound.heads
@@ -29,7 +30,7 @@ def executor_debug_str(bound: Any) -> str:
         lines += _node_lines(node, versions, copies)
         for consumer in consumers.get(id(node), []):
             lines += copies.lines(node, consumer)
-    total = sum(t.numel() * t.element_size() for t in bound.outputs if t is not None)
+    total = _memory(bound)
     lines += [f"Total {total >> 20} MB allocated", "Total 11 TempSpace resource requested", ""]
     return "\n".join(lines)
 
@@ -60,6 +61,19 @@ class _Copies:
                 self._done.add(key)
                 lines += ["-" * 20, f"Op:_CrossDeviceCopy, Name={source.name}_{entry.index}_copy", "Inputs:", f"\targ[0]={source.name}({entry.index})"]
         return lines
+
+
+def _memory(bound: Any) -> int:
+    """Bytes that a pass keeps, in place of MXNet's planned pool: the outputs, and with gradients every intermediate result."""
+    entries = [(id(e.node), e.index) for e in bound.heads]
+    if bound.differentiated:
+        entries += [(id(n), k) for n in bound.nodes if n.op is not None and id(n) in bound.differentiated for k in range(n.num_visible())]
+    total = 0
+    for key, index in set(entries):
+        shape, dtype = bound.shapes[key][index], bound.dtypes[key][index]
+        if shape is not None and dtype is not None and -1 not in shape:
+            total += math.prod(shape) * dtype.itemsize
+    return total
 
 
 def _versions(nodes: list[Node]) -> dict[int, int]:

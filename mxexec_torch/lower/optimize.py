@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from ..graph import Entry, Node, topological
+from ..registry import get
 
 __all__ = ["merge_equal"]
 
@@ -13,8 +15,11 @@ def merge_equal(heads: Sequence[Entry]) -> list[Entry]:
     """Heads of the graph with equal subexpressions computed once; the first node's name stays.
 
     Equal: same operator, same parameters, same inputs. Random operators and those with auxiliary states are never merged
-    (src/executor/eliminate_common_expr_pass.cc). Returns the same entries when there is nothing to merge.
+    (src/executor/eliminate_common_expr_pass.cc). Heads that become one get copies, so that each keeps memory of its own.
+    Returns the same entries when there is nothing to merge, or when MXNET_ELIMINATE_COMMON_EXPR=0.
     """
+    if os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") == "0":
+        return list(heads)
     nodes = topological(heads)
     kept: dict[tuple[object, ...], Node] = {}
     replaced: dict[int, Node] = {}
@@ -36,7 +41,22 @@ def merge_equal(heads: Sequence[Entry]) -> list[Entry]:
         replaced[id(node)] = mine
     if not changed:
         return list(heads)
-    return [Entry(replaced[id(e.node)], e.index, e.version) for e in heads]
+    return _separate(heads, [Entry(replaced[id(e.node)], e.index, e.version) for e in heads])
+
+
+def _separate(before: Sequence[Entry], merged: Sequence[Entry]) -> list[Entry]:
+    """Copies for heads that were different nodes before merging and are one now."""
+    first: dict[tuple[int, int], Entry] = {}
+    result: list[Entry] = []
+    for old, new in zip(before, merged, strict=True):
+        key = (id(new.node), new.index)
+        if key in first and first[key].node is not old.node:
+            copy = get("_copy")
+            result.append(Entry(Node(copy, f"{new.node.name}_{len(result)}_copy", {}, [new], copy.parse({}))))
+        else:
+            first.setdefault(key, old)
+            result.append(new)
+    return result
 
 
 def _mergeable(node: Node) -> bool:
