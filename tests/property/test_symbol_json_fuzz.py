@@ -84,7 +84,7 @@ def _mutate(document: Any, rng: random.Random) -> Any:
             holder = holder[key]
         kind = rng.random()
         if kind < 0.5:
-            holder[last] = rng.choice(EXTREMES)
+            holder[last] = copy.deepcopy(rng.choice(EXTREMES))
         elif kind < 0.65:
             del holder[last]
         elif kind < 0.8 and isinstance(holder[last], int):
