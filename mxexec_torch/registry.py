@@ -386,14 +386,14 @@ def all_names() -> dict[str, OpDef]:
 
 
 def _read_signature(body: Callable[..., Any], described: Mapping[str, str]) -> tuple[tuple[InputSpec, ...], dict[str, AttrSpec], dict[str, str]]:
-    hints = typing.get_type_hints(body, include_extras=True)
+    namespace = inspect.unwrap(body).__globals__  # type: ignore[attr-defined]
     inputs: list[InputSpec] = []
     attrs: dict[str, AttrSpec] = {}
     injected: dict[str, str] = {}
     for name, parameter in inspect.signature(body).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
-        extras = _extras(hints[name])
+        extras = _metadata(parameter.annotation, namespace)
         marker = next((e for e in extras if isinstance(e, _Marker)), None)
         if parameter.kind is parameter.KEYWORD_ONLY:
             if marker is not None:
@@ -414,6 +414,21 @@ def _attr_spec(name: str, extras: list[Any], parameter: inspect.Parameter, descr
     bounds = next((e for e in extras if isinstance(e, Range)), None)
     default = REQUIRED if parameter.default is parameter.empty else parameter.default
     return AttrSpec(name, value_type, default, bounds, IGNORED in extras, described)
+
+
+# (module, annotation text) -> metadata. A module writes the same few annotations hundreds of times; evaluating each once keeps imports fast.
+_METADATA: dict[tuple[str, str], list[Any]] = {}
+
+
+def _metadata(annotation: Any, namespace: dict[str, Any]) -> list[Any]:
+    """The metadata of a parameter's annotation; text is evaluated among its module's names."""
+    if not isinstance(annotation, str):
+        return _extras(annotation)
+    key = (namespace["__name__"], annotation)
+    found = _METADATA.get(key)
+    if found is None:
+        found = _METADATA[key] = _extras(eval(annotation, namespace))  # noqa: S307 - the package's own source
+    return found
 
 
 def _extras(hint: Any) -> list[Any]:
