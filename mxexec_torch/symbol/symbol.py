@@ -17,11 +17,15 @@ from . import _internal, json
 from . import op as _op
 from .base import SymbolBase, set_symbol_class
 from .compose import HIDDEN_KEYS, attribute_text, compose, copy_graph, hidden_key, make_node, parse_attributes, unknown_inputs, visible_entries
+from .creation import arange, eye, full, histogram, hypot, linspace, maximum, minimum, ones, pow, power, split_v2, zeros
 from .debug import graph_debug_str
 from .fluent import Fluent
 from .inference import InferenceMethods
 
-__all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
+__all__ = [
+    "Group", "Symbol", "Variable", "arange", "eye", "fromjson", "full", "histogram", "hypot", "linspace", "load", "load_json", "maximum", "minimum",
+    "ones", "pow", "power", "split_v2", "var", "zeros",
+]  # fmt: skip
 
 _STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
