@@ -9,15 +9,18 @@ from typing import Any
 
 import torch
 
+from .base import MXCallbackList, c_array, c_array_buf, c_handle_array, check_call
 from .errors import MXNetError
 from .ndarray import gradients
 from .ndarray.core import NDArray, wrap
 from .ndarray.invoke import connected, with_history
 from .ndarray.tape import Record, state
+from .symbol import Symbol
 
 __all__ = [
-    "Function", "NDArray", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
-    "set_recording", "set_training", "train_mode",
+    "Function", "MXCallbackList", "NDArray", "Symbol", "backward", "c_array", "c_array_buf", "c_handle_array", "check_call",
+    "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record", "set_recording",
+    "set_training", "train_mode",
 ]  # fmt: skip
 
 

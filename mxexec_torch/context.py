@@ -9,9 +9,12 @@ from typing import Any, ClassVar
 
 import torch
 
+from .base import check_call, classproperty, with_metaclass
 from .errors import MXNetError
 
-__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
+__all__ = [
+    "Context", "check_call", "classproperty", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus", "with_metaclass",
+]  # fmt: skip
 
 _CPU = torch.device("cpu")
 

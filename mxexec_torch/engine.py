@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["bulk", "set_bulk_size"]
+from .base import check_call
+
+__all__ = ["bulk", "check_call", "set_bulk_size"]
 
 _size = 15  # MXNet's default limit of operators in a bulk
 

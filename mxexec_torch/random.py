@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .base import integer_types
+from .base import check_call, integer_types
 from .context import Context
 from .ndarray.random import (
     exponential,
@@ -23,8 +23,8 @@ from .ndarray.random import (
 )  # fmt: skip
 
 __all__ = [
-    "exponential", "gamma", "generalized_negative_binomial", "multinomial", "negative_binomial", "normal", "poisson", "randint", "randn", "seed",
-    "shuffle", "uniform",
+    "Context", "check_call", "exponential", "gamma", "generalized_negative_binomial", "multinomial", "negative_binomial", "normal",
+    "poisson", "randint", "randn", "seed", "shuffle", "uniform",
 ]  # fmt: skip
 
 

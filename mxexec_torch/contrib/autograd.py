@@ -8,11 +8,13 @@ from types import TracebackType
 from typing import Any
 
 from .. import autograd as _autograd
+from ..base import c_array, c_array_buf, c_handle_array, check_call
 from ..ndarray import NDArray
 from ..ndarray.invoke import call
 
 __all__ = [
-    "NDArray", "TrainingStateScope", "backward", "compute_gradient", "grad", "grad_and_loss", "mark_variables", "set_is_training", "test_section",
+    "NDArray", "TrainingStateScope", "backward", "c_array", "c_array_buf", "c_handle_array", "check_call", "compute_gradient",
+    "grad", "grad_and_loss", "mark_variables", "set_is_training", "test_section",
     "train_section",
 ]  # fmt: skip
 

@@ -46,6 +46,7 @@ from .creation import (
     waitall,
 )  # fmt: skip
 from .indexing import get_indexing_dispatch_code, get_oshape_of_gather_nd_op, indexing_key_expand_implicit_axes
+from .ndarray import _DTYPE_MX_TO_NP, _DTYPE_NP_TO_MX, _GRAD_REQ_MAP, _new_empty_handle
 from .register import function_of, names_of
 from .sparse import CSRNDArray
 from .utils import array, empty, load, load_frombuffer, save, zeros
