@@ -64,7 +64,8 @@ def _grey(pixels: np.ndarray[Any, Any], png: bool) -> np.ndarray[Any, Any]:
 
 
 def _decoded(buffer: bytes, flag: int, to_rgb: bool) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(decode_image(buffer, flag != 0, to_rgb)))
+    pixels = np.ascontiguousarray(decode_image(buffer, flag != 0, to_rgb))
+    return torch.from_numpy(pixels if pixels.flags.writeable else pixels.copy())
 
 
 @op(
