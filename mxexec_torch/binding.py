@@ -299,8 +299,8 @@ def _simple_dtypes(graph: _Graph, type_dict: Mapping[str, Any] | None) -> Inferr
             except TypeError:
                 pass  # MXNet skips types that it does not know
     if type_dict is None:
-        for node in graph.variables:
-            given[id(node)] = given[id(node)] or _default_dtype(node, graph)
+        for node in graph.arguments:
+            given[id(node)] = given[id(node)] or torch.float32
     dtypes = infer_dtypes(graph.nodes, given)
     open_ones = [n.name for n in graph.variables if dtypes[id(n)][0] is None]
     if open_ones:
@@ -309,10 +309,6 @@ def _simple_dtypes(graph: _Graph, type_dict: Mapping[str, Any] | None) -> Inferr
             f"Please consider providing them as inputs:\n{''.join(f'{n}: -1, ' for n in open_ones)}\n"
         )
     return dtypes
-
-
-def _default_dtype(node: Node, graph: _Graph) -> torch.dtype | None:
-    return torch.float32 if any(node is n for n in graph.arguments) else None
 
 
 # -- memory ---------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class Monitored:
 
     # -- forward ----------------------------------------------------------------------------------------------------------
     def _watch(self, program: Program) -> Run:
-        if program.graph_module is None:
+        if program.interpreted:
             program.watch = self._node_ran
             return program.run
         nested = program.nested()

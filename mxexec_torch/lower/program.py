@@ -1,6 +1,6 @@
 """A whole symbol graph as torch code: one fx graph per mode, in two forms made from the same lowered nodes.
 
-flat:   every torch call of every node inlined into one fx.GraphModule. What runs when nobody watches.
+flat:   every torch call of every node in one Python function (`source`), or in one fx.GraphModule. What runs when nobody watches.
 nested: one fx.GraphModule per MXNet node, named after it, inside one top module. What monitors hook into.
 Both take the variables (arguments and auxiliary states, in `variables` order) and return heads + writes + saved tensors.
 """
@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from torch import fx
 from ..errors import MXNetError, UnsupportedError, translated
 from ..graph import Entry, Node, topological
 from ..registry import Out
+from .source import Source
 from .trace import LoweredNode, lower_node
 
 __all__ = ["BackwardWrite", "Program", "build_program", "explain"]
@@ -44,13 +46,18 @@ class Program:
     writes: list[tuple[int, int]]  # (position in variables, position in the result)
     backward_writes: list[BackwardWrite]
     random: bool
-    graph_module: fx.GraphModule | None  # None when the graph has to be interpreted
+    interpreted: bool  # node by node, because shapes depend on data
     nodes: list[Node]
     heads: list[Entry]
     lowered: dict[int, LoweredNode]
     devices: Mapping[int, torch.device]
     train: bool
     watch: Callable[[Node, Sequence[torch.Tensor], Sequence[torch.Tensor]], None] | None = None  # for interpreted graphs
+
+    @cached_property
+    def graph_module(self) -> fx.GraphModule | None:
+        """The flat form as an fx graph; None when the graph has to be interpreted."""
+        return None if self.interpreted else _flat_graph(self)
 
     def nested(self) -> fx.GraphModule:
         """The per-node form: sub-modules are called as their MXNet nodes are (characters torch forbids become '_')."""
@@ -169,39 +176,52 @@ def _collect(
 def _flatten(
     heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: dict[int, LoweredNode], devices: Mapping[int, torch.device], train: bool
 ) -> Program:
-    graph = fx.Graph()
-    names = _Names()
-    values: dict[tuple[int, int], fx.Node] = {}
-    for variable in variables:
-        values[id(variable), 0] = graph.placeholder(names.make(variable.name))
+    extra, writes, backward = _returned(heads, variables, nodes, lowered, train)
+    needed = _needed(nodes, heads, extra)
+    source = Source(variables, devices)
+    random = False
+    for node in nodes:
+        if node.op is not None:
+            random = random or node.op.random
+            source.add(node, lowered[id(node)], needed[id(node)])
+    run = source.compile([*((id(e.node), e.index) for e in heads), *((key, index) for key, index, _ in extra)])
+    return Program(variables, run, len(heads), writes, backward, random, False, nodes, heads, lowered, devices, train)
+
+
+def _returned(
+    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: Mapping[int, LoweredNode], train: bool
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[BackwardWrite]]:
+    """`_collect` for a mode: without training nothing changes in backward, and nothing is saved for that."""
 
     def info(node: Node) -> tuple[int, Sequence[str], int]:
         form = lowered[id(node)]
         return form.num_outputs, form.writes, form.num_saved
 
     extra, writes, backward = _collect(nodes, heads, variables, info)
-    backward = backward if train else []
-    needed = _needed(nodes, heads, extra if train else [e for e in extra if any(p == e[2] for _, p in writes)])
-    for node in nodes:
-        if node.op is None:
-            continue
-        form = lowered[id(node)]
-        inputs = [_moved(graph, values[id(e.node), e.index], devices, e.node, node) for e in node.inputs]
-        results = _inline(graph, form, inputs, needed[id(node)])
-        for index, result in results.items():
-            values[id(node), index] = result
-    if not train:
-        kept = [e for e in extra if any(p == e[2] for _, p in writes)]
-        remap = {e[2]: len(heads) + i for i, e in enumerate(kept)}
-        writes = [(v, remap[p]) for v, p in writes]
-        extra = kept
-    returned = [values[id(e.node), e.index] for e in heads] + [values[key, index] for key, index, _ in extra]
-    graph.output(tuple(returned))
-    module = fx.GraphModule({}, graph)
-    return Program(
-        variables, module.forward, len(heads), writes, backward, any(n.op is not None and n.op.random for n in nodes),
-        module, nodes, heads, lowered, devices, train,
-    )  # fmt: skip
+    if train:
+        return extra, writes, backward
+    written = {p for _, p in writes}
+    kept = [e for e in extra if e[2] in written]
+    remap = {e[2]: len(heads) + i for i, e in enumerate(kept)}
+    return kept, [(v, remap[p]) for v, p in writes], []
+
+
+def _flat_graph(program: Program) -> fx.GraphModule:
+    """The flat form as an fx graph, for compilers and readers."""
+    graph = fx.Graph()
+    names = _Names()
+    values: dict[tuple[int, int], fx.Node] = {}
+    for variable in program.variables:
+        values[id(variable), 0] = graph.placeholder(names.make(variable.name))
+    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train)
+    needed = _needed(program.nodes, program.heads, extra)
+    for node in program.nodes:
+        if node.op is not None:
+            inputs = [_moved(graph, values[id(e.node), e.index], program.devices, e.node, node) for e in node.inputs]
+            for index, result in _inline(graph, program.lowered[id(node)], inputs, needed[id(node)]).items():
+                values[id(node), index] = result
+    graph.output(tuple([values[id(e.node), e.index] for e in program.heads] + [values[key, index] for key, index, _ in extra]))
+    return fx.GraphModule({}, graph)
 
 
 def _needed(nodes: Sequence[Node], heads: Sequence[Entry], extra: Sequence[tuple[int, int, int]]) -> dict[int, set[int]]:
@@ -249,13 +269,7 @@ def _nest(program: Program) -> fx.GraphModule:
     for variable in program.variables:
         values[id(variable), 0] = graph.placeholder(names.make(variable.name))
 
-    def info(node: Node) -> tuple[int, Sequence[str], int]:
-        form = program.lowered[id(node)]
-        return form.num_outputs, form.writes, form.num_saved
-
-    extra, writes, _ = _collect(program.nodes, program.heads, program.variables, info)
-    if not program.train:
-        extra = [e for e in extra if any(p == e[2] for _, p in writes)]
+    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train)
     needed = _needed(program.nodes, program.heads, extra)
     for node in program.nodes:
         if node.op is None:
@@ -295,7 +309,7 @@ def _interpreted(
         return tuple(result)
 
     program = Program(
-        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), None, nodes, heads, {}, devices, train,
+        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), True, nodes, heads, {}, devices, train,
     )  # fmt: skip
     return program
 

@@ -56,6 +56,7 @@ class LoweredNode:
     writes: list[str]
     num_saved: int
     calls: list[fx.Node] = field(default_factory=list)
+    templates: dict[frozenset[int], Any] = field(default_factory=dict)  # printed forms by the results that are needed (source.py)
 
     def __post_init__(self) -> None:
         self.calls = [n for n in self.graph.nodes if n.op not in ("placeholder", "output")]
