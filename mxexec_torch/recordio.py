@@ -278,14 +278,14 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
     """The header and the image of a record: uint8, blue first. iscolor: 1 colour, 0 grey, -1 as stored (OpenCV's flags)."""
     header, encoded = unpack(s)
-    from .image.codec import decode_stored
+    from .io.image_codec import decode_stored
 
     return header, decode_stored(encoded, iscolor)
 
 
 def pack_img(header: IRHeader | tuple[Any, ...], img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """Header and image (uint8, blue first) as a record. quality: 1-100 for JPEG, the compression 1-9 for PNG."""
-    from .image.codec import encode_image
+    from .io.image_codec import encode_image
 
     return pack(header, encode_image(np.asarray(img), quality, img_fmt))
 

@@ -15,7 +15,7 @@ from .augmenters import (
     Augmenter, CastAug, ColorJitterAug, ColorNormalizeAug, ForceResizeAug, HueJitterAug, LightingAug, RandomGrayAug, RandomOrderAug,
     ResizeAug, colour_statistics,
 )  # fmt: skip
-from .codec import opencv
+from ..io.image_codec import opencv
 from .detection_augmenters import (
     CreateDetAugmenter, CreateMultiRandCropAugmenter, DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomCropAug, DetRandomPadAug,
     DetRandomSelectAug, Labels,

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import io, recordio
+from .. import recordio
 from .. import ndarray as nd
 from ..base import numeric_types
+from ..io.io import DataBatch, DataIter
 from ..ndarray import NDArray
 from .augmenters import (
     Augmenter, BrightnessJitterAug, CastAug, CenterCropAug, ColorJitterAug, ColorNormalizeAug, ContrastJitterAug, CreateAugmenter,
@@ -64,7 +65,7 @@ def _read_list(items: list[Any], dtype: str) -> tuple[dict[Any, tuple[NDArray, s
     return entries, list(entries)
 
 
-class ImageIter(io.DataIter):
+class ImageIter(DataIter):
     """Batches of images (batch_size, *data_shape) and labels, decoded and augmented one by one in Python.
 
     From a .rec file (path_imgrec; path_imgidx is needed to shuffle or to take a part) or from image files under path_root, named in a
@@ -194,7 +195,7 @@ class ImageIter(io.DataIter):
                 raise
         return i
 
-    def next(self) -> io.DataBatch:
+    def next(self) -> DataBatch:
         """The next batch; `pad` counts the images at its end that only fill it."""
         rolled = self._rolled
         if rolled is not None:
@@ -214,7 +215,7 @@ class ImageIter(io.DataIter):
                 self._allow_read = False
             else:
                 self._rolled = None
-        return io.DataBatch([data], [label], pad=pad)
+        return DataBatch([data], [label], pad=pad)
 
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
         """Errors: ValueError unless it is (3, height, width)."""

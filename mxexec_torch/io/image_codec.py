@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import MXNetError
 from ..ops.image_codec import decode_image
 
-__all__ = ["decode_bgr", "decode_stored", "encode_image", "opencv"]
+__all__ = ["decode_pixels", "decode_stored", "encode_image", "opencv"]
 
 Pixels = np.ndarray[Any, Any]
 _INSTALL = "pip install mxexec_torch[image]"
@@ -39,15 +39,15 @@ def opencv(purpose: str | None = None) -> Any:
     return found
 
 
-def decode_bgr(encoded: Any, channels: int) -> Pixels:
-    """An image file's bytes as uint8 (h, w, channels), blue first: 1 grey, 3 colours, 4 with the alpha channel the file must have.
+def decode_pixels(encoded: Any, channels: int, rgb: bool = False) -> Pixels:
+    """An image file's bytes as uint8 (h, w, channels), blue or red first: 1 grey, 3 colours, 4 with the alpha channel the file must have.
 
     A rotation noted in the file is not applied. Errors: MXNetError when the bytes are no image.
     """
     cv2 = opencv("decoding images with 4 channels" if channels == 4 else None)
     if cv2 is None:
-        return np.ascontiguousarray(decode_image(bytes(encoded), channels != 1, rgb=False))
-    flag = cv2.IMREAD_UNCHANGED if channels == 4 else (cv2.IMREAD_COLOR if channels == 3 else cv2.IMREAD_GRAYSCALE)
+        return np.ascontiguousarray(decode_image(bytes(encoded), channels != 1, rgb))
+    flag = {1: cv2.IMREAD_GRAYSCALE, 3: cv2.IMREAD_COLOR, 4: cv2.IMREAD_UNCHANGED}[channels]
     buffer = np.frombuffer(encoded, np.uint8)
     pixels = cv2.imdecode(buffer, flag | cv2.IMREAD_IGNORE_ORIENTATION if channels != 4 else flag) if buffer.size else None
     if pixels is None:
@@ -56,6 +56,8 @@ def decode_bgr(encoded: Any, channels: int) -> Pixels:
         pixels = pixels[:, :, None]
     if channels == 4 and pixels.shape[2] != 4:
         raise MXNetError(f"Expected 4 channels, got {pixels.shape[2]}")
+    if rgb and channels > 1:
+        cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB if channels == 3 else cv2.COLOR_BGRA2RGBA, pixels)
     return np.asarray(pixels)
 
 
