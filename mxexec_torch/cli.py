@@ -1,4 +1,4 @@
-"""The command `mxexec-torch` (also `python -m mxexec_torch`): demo, run, info, matrix."""
+"""The command `mxexec-torch` (also `python -m mxexec_torch`): demo, run, info, im2rec, matrix."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
+from . import im2rec
 from .errors import MXNetError
 
 __all__ = ["main"]
@@ -15,7 +16,7 @@ __all__ = ["main"]
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mxexec-torch", description="Runs legacy MXNet code on PyTorch.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,run,info,matrix}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,run,info,im2rec,matrix}")
     commands.add_parser("demo", help="train a LeNet with legacy code and run a legacy checkpoint, beside MXNet 1.9.1's figures")
     run = commands.add_parser("run", help="run a script in which `import mxnet` means this package")
     run.add_argument("--numpy-compat", action="store_true", help="restore NumPy 1.x names (np.bool, np.int, ...) that old scripts use")
@@ -25,6 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="what a checkpoint contains and whether this package runs it")
     info.add_argument("symbol", help="model-symbol.json")
     info.add_argument("params", nargs="?", help="model-0000.params")
+    im2rec.add_arguments(commands.add_parser("im2rec", help="make image lists (.lst) from a folder and records (.rec, .idx) from lists"))
     matrix = commands.add_parser("matrix", help="write compat_matrix.md from the recorded operator cases (in a checkout)")
     matrix.add_argument("--check", action="store_true", help="write nothing; fail when the file differs from what would be written")
     return parser
@@ -70,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(info.describe(options.symbol, options.params))
             return 0
+        if options.command == "im2rec":
+            return im2rec.main(options)
         from . import matrix
 
         return matrix.main(check=options.check)
