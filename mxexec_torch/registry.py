@@ -427,7 +427,7 @@ def _metadata(annotation: Any, namespace: dict[str, Any]) -> list[Any]:
     key = (namespace["__name__"], annotation)
     found = _METADATA.get(key)
     if found is None:
-        found = _METADATA[key] = _extras(eval(annotation, namespace))  # noqa: S307 - the package's own source
+        found = _METADATA[key] = _extras(eval(annotation, namespace))  # text of the package's own source
     return found
 
 

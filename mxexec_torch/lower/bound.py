@@ -18,6 +18,7 @@ import torch
 
 from ..errors import MXNetError
 from ..graph import Entry, Node
+from ..infer.meta import plain_shapes
 from ..infer.solver import infer_dtypes, infer_shapes
 from ..ops.runtime.mode import backward_mode
 from ..registry import Grad
@@ -293,7 +294,8 @@ def _gradients(
             grads.append(torch.ones_like(result) if grad is None else grad.to(device=result.device, dtype=result.dtype))
     if not outputs:
         return [None] * len(leaves)
-    return torch.autograd.grad(outputs, leaves, grads, allow_unused=True)
+    with plain_shapes():
+        return torch.autograd.grad(outputs, leaves, grads, allow_unused=True)
 
 
 def _rng_state(devices: Mapping[int, torch.device]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..errors import MXNetError
+from ..infer.meta import plain_shapes
 from ..ops.runtime.mode import backward_mode
 from .tape import Leaf, Record, leaves_of, records_below, release, state
 
@@ -53,6 +54,8 @@ def _seed(root: torch.Tensor, grad: NDArray | None) -> torch.Tensor:
         return torch.ones_like(root)
     seed = grad._t.data if grad._ag is None or not state.recording else grad._ag
     if seed.shape != root.shape:
+        if seed.ndim == root.ndim and seed.shape[1:] == root.shape[1:] and seed.shape[0] > root.shape[0]:
+            seed = seed[: root.shape[0]]  # MXNet reads as many rows as it needs
         if seed.numel() != root.numel():
             raise MXNetError(f"the head gradient has shape {tuple(seed.shape)}, the array {tuple(root.shape)}")
         seed = seed.reshape(root.shape)
@@ -69,7 +72,8 @@ def _run(
     state.recording, state.training = False, train
     try:
         with backward_mode(train):
-            return torch.autograd.grad(roots, targets, seeds, retain_graph=retain or create, create_graph=create, allow_unused=True)
+            with plain_shapes():
+                return torch.autograd.grad(roots, targets, seeds, retain_graph=retain or create, create_graph=create, allow_unused=True)
     except MXNetError:
         raise
     except RuntimeError as error:
