@@ -111,12 +111,19 @@ class TestStore(KVStoreBase):
 
 
 def create(name: str = "local") -> Any:
-    """A store: 'local' and 'device' (one process), or a registered kind. Errors: TypeError, MXNetError for kinds not supported."""
+    """A store: 'local' and 'device' (one process), 'dist_sync' and 'dist_device_sync' (several, see `dist`), or a registered kind.
+
+    Errors: TypeError, MXNetError for kinds not supported.
+    """
     if not isinstance(name, str):
         raise TypeError("name must be a string")
     kind = KVStoreBase.kv_registry.get(name.lower())
     if kind is not None:
         return kind()
+    if name.lower().startswith("dist"):
+        from .dist import DistKVStore
+
+        return DistKVStore(name.lower())
     from .kvstore import KVStore
 
     return KVStore(name.lower())

@@ -18,10 +18,7 @@ from .base import KVStoreBase, _outs
 
 __all__ = ["KVStore"]
 
-_DIST = (
-    "kvstore {kind!r} is not supported: distributed stores need MXNet's parameter servers. Train on several devices with 'device', or run "
-    "the exported model under torch.distributed"
-)
+_FOREIGN = "kvstore {kind!r} is not supported: use 'dist_sync' or 'dist_device_sync', which run over torch.distributed"
 
 
 class _Compression:
@@ -59,8 +56,8 @@ class KVStore(KVStoreBase):
 
     def __init__(self, handle: str) -> None:
         assert isinstance(handle, str), "use mx.kv.create to make a store"
-        if "dist" in handle or "horovod" in handle or "byteps" in handle:
-            raise MXNetError(_DIST.format(kind=handle))
+        if "horovod" in handle or "byteps" in handle:
+            raise MXNetError(_FOREIGN.format(kind=handle))
         self.handle = handle
         self._values: dict[Any, Any] = {}
         self._key_type: type | None = None
