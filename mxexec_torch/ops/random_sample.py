@@ -137,6 +137,10 @@ def sample_generalized_negative_binomial(mu: Tensor, alpha: Tensor, /, *, shape:
     return generalized_negative_binomial(_spread(mu, shape, dtype), _spread(alpha, shape, dtype))
 
 
+# the largest class count that each type numbers without gaps
+_LARGEST_CLASS = {"uint8": 255, "float16": 2**11, "float32": 2**24}
+
+
 def _multinomial_shape(a: Attrs, s: Shapes) -> None:
     data = s.get("data")
     if data is None:
@@ -155,7 +159,7 @@ def _multinomial_dtype(a: Attrs, t: Dtypes) -> None:
 
 
 @op(
-    "_sample_multinomial", aliases=("sample_multinomial",), shape=_multinomial_shape, dtype=_multinomial_dtype, random=True,
+    "_sample_multinomial", floats_only=True, aliases=("sample_multinomial",), shape=_multinomial_shape, dtype=_multinomial_dtype, random=True,
     outputs=lambda a: ("output0", "output1") if a.get_prob else ("output",),
 )  # fmt: skip
 def sample_multinomial(
@@ -168,6 +172,8 @@ def sample_multinomial(
     reaches data (1 / probability at the class drawn). One sample of a vector has shape (1,).
     Source: src/operator/random/sample_multinomial_op.h
     """
+    if data.shape[-1] > _LARGEST_CLASS.get(dtype, data.shape[-1]):
+        raise MXNetError(f"'dtype' does not have a sufficient precision to represent the indices of the input array: {data.shape[-1]} in {dtype}")
     size = shape or ((1,) if data.ndim == 1 else ())
     drawn = multinomial(data.detach(), size)
     classes = drawn.to(torch_dtype(dtype))
