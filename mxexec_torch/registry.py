@@ -164,6 +164,8 @@ class OpDef:
                 dtypes may be None in interpreted graphs.
     renamed:    attribute names of older files -> the names they have now.
     auxiliary:  a -> names of the variadic inputs that are auxiliary states (Custom).
+    in_place:   the body for calls with `out` the first input: takes inputs and attributes as the body does, writes that input and the states
+                itself and returns nothing. Memory that inputs share is not its business: such calls take the body.
     table:      names of inputs and attributes in the order of MXNet's argument table, where it is not inputs first or leaves some out.
     input_texts: type texts of inputs in that table other than NDArray-or-Symbol.
     """
@@ -195,6 +197,7 @@ class OpDef:
     lists_inputs: bool = True
     untouched_grads: tuple[str, ...] = ()
     refused_grads: tuple[str, ...] = ()
+    floats_only: bool = False  # data of whole numbers are an error
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
     differentiable: tuple[str, ...] | None = None
@@ -206,6 +209,7 @@ class OpDef:
     renamed: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     init: Mapping[str, str] = field(default_factory=dict)
+    in_place: Callable[..., None] | None = None
     table: tuple[str, ...] | None = None
     input_texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -298,6 +302,8 @@ class OpDef:
     # -- running ------------------------------------------------------------------------------------------------------------
     def run(self, a: Attrs, inputs: Sequence[torch.Tensor | None], train: bool, device: torch.device | None = None) -> Out:
         """Runs the body. `inputs` follows `node_inputs(a)`: absent optional inputs are left out."""
+        if self.floats_only:
+            self.check_floats(inputs)
         kwargs: dict[str, Any] = {name: a[name] for name in self.passed}
         if self.any_attrs:
             kwargs.update({k: v for k, v in a.items() if k not in self.attrs})
@@ -307,6 +313,12 @@ class OpDef:
         if isinstance(result, Out):
             return result
         return Out(*result) if isinstance(result, (tuple, list)) else Out(result)
+
+    def check_floats(self, inputs: Sequence[torch.Tensor | None]) -> None:
+        """Errors: MXNetError when the operator takes floating point data only and its first input is not."""
+        first = inputs[0] if inputs else None
+        if first is not None and not first.is_floating_point():
+            raise MXNetError(f"This operation only support floating point types, not {str(first.dtype).removeprefix('torch.')}")
 
     def place(self, a: Attrs, inputs: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """The positional arguments of the body: None where an optional input is absent."""

@@ -45,6 +45,9 @@ def run(plan: Plan, inputs: Sequence[NDArray], out: Any = None, dense: bool = Fa
     tensors = [array._t for array in inputs]
     if plan.checks:
         plan.check(tensors)
+    if plan.in_place is not None and out is inputs[0] and not state.recording and len({t.data_ptr() for t in tensors}) == len(tensors):
+        plan.in_place(*tensors)
+        return out
     ctx = inputs[0]._ctx if inputs else _output_context(plan, out)
     try:
         result = plan.apply(tensors, ctx.device)

@@ -29,7 +29,7 @@ class Plan:
     """
 
     __slots__ = (
-        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "layout", "num_inputs", "op",
+        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "num_inputs", "op",
         "plain", "quick", "seen", "sparse", "train",
     )
 
@@ -51,7 +51,7 @@ class Plan:
         self.checks_shape = op.shape is not None and not (op.shape is elementwise and self.num_inputs < 2)
         self.checks_dtype = op.dtype is not any_dtype and not ((op.dtype is None or op.dtype is same_dtype) and self.num_inputs < 2)
         self.seen: set[Any] = set()
-        self.checks = self.checks_shape or self.checks_dtype
+        self.checks = self.checks_shape or self.checks_dtype or op.floats_only
         writes = any(spec.kind != "arg" for spec in op.inputs)
         # the result may be sparse although all inputs are dense
         self.sparse = op.name in _STORAGE_OPS or self.attrs.get("forward_stype") is not None
@@ -62,6 +62,9 @@ class Plan:
         self._bodies: list[Callable[..., Any] | None] = [None, None]
         if simple:
             self.quick = self.body(False)
+        self.in_place: Callable[..., None] | None = None
+        if op.in_place is not None and not self.sparse:
+            self.in_place = functools.partial(op.in_place, **{name: self.attrs[name] for name in op.passed})
         # torch's autograd through the body is all there is to recording
         self.plain = op.grad is Grad.AUTO and not op.refused_grads and op.backward_writes is None and op.name != "Cast"
 
@@ -91,6 +94,8 @@ class Plan:
         op, a = self.op, self.attrs
         names = [spec.name for spec in op.node_inputs(a, len(tensors))]
         unknown = [None] * op.num_outputs(a)
+        if op.floats_only:
+            op.check_floats(tensors)
         if self.checks_dtype:
             (op.dtype or same_dtype)(a, Dtypes(op, a, op.name, [t.dtype for t in tensors], unknown, names))
         if self.checks_shape and op.shape is not None:

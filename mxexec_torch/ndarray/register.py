@@ -6,7 +6,7 @@ Each is compiled with MXNet's parameter list; its plans (parsed attributes) are 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
     def make(values: tuple[Any, ...]) -> Plan:
         given = {n: _attribute(n, v) for n, v in zip(attributes, values, strict=True) if v is not _Null}
         plan = Plan(op, given, len(arrays))
-        if _cacheable(values):
+        if _cacheable(dict(zip(attributes, values, strict=True))):
             if len(plans) > _MAX_PLANS:
                 plans.clear()
             plans[values if len(values) != 1 else values[0]] = plan
@@ -156,7 +156,7 @@ def _variadic(op: OpDef) -> Callable[..., Any]:
             if op.key_var_num_args:
                 given.setdefault(op.key_var_num_args, len(data))
             plan = Plan(op, given, len(data))
-            if key and _cacheable(tuple(kwargs.values())):
+            if key and _cacheable(kwargs):
                 if len(plans) > _MAX_PLANS:
                     plans.clear()
                 plans[key] = plan
@@ -175,13 +175,17 @@ def _attribute(name: str, value: Any) -> Any:
     return kind.names[0] if kind.names else kind.name
 
 
-def _cacheable(values: tuple[Any, ...]) -> bool:
-    """Whether equal values mean equal attributes: not for zeros (0.0 == -0.0) and not for what cannot be hashed."""
+# attributes whose zero is the same with either sign
+_UNSIGNED = frozenset({"beta1", "beta2", "clip_gradient", "epsilon", "gamma1", "gamma2", "lr", "momentum", "p", "rescale_grad", "wd"})
+
+
+def _cacheable(given: Mapping[str, Any]) -> bool:
+    """Whether equal values mean equal attributes: not for zeros (0.0 == -0.0), mostly, and not for what cannot be hashed."""
     try:
-        hash(values)
+        hash(tuple(given.values()))
     except TypeError:
         return False
-    return not any(isinstance(v, float) and v == 0.0 for v in values)
+    return not any(isinstance(v, float) and v == 0.0 and name not in _UNSIGNED for name, v in given.items())
 
 
 def _shaped_by(plan: Plan, out: Any) -> Plan:

@@ -72,7 +72,31 @@ def sgd_momentum_step(
     return torch.add(new, grad, alpha=-lr * rescale)
 
 
-@op("sgd_update", aliases=("_sparse_sgd_update",), shape=elementwise, **UPDATE)
+def _add_step(target: Tensor, grad: Tensor, lr: float, rescale: float, limit: float) -> None:
+    if limit >= 0:
+        target.add_(_scaled(grad, rescale, limit), alpha=-lr)
+    else:
+        target.add_(grad, alpha=-lr * rescale)
+
+
+def _sgd_in_place(weight: Tensor, grad: Tensor, /, *, lr: float, wd: float, rescale_grad: float, clip_gradient: float, lazy_update: bool) -> None:
+    if wd != 0:
+        weight.mul_(1 - lr * wd)
+    _add_step(weight, grad, lr, rescale_grad, clip_gradient)
+
+
+def _sgd_momentum_in_place(
+    weight: Tensor, grad: Tensor, mom: Tensor, /, *, lr: float, momentum: float, wd: float, rescale_grad: float, clip_gradient: float,
+    lazy_update: bool,
+) -> None:  # fmt: skip
+    mom.mul_(momentum)
+    if wd != 0:
+        mom.add_(weight, alpha=-lr * wd)
+    _add_step(mom, grad, lr, rescale_grad, clip_gradient)
+    weight.add_(mom)
+
+
+@op("sgd_update", aliases=("_sparse_sgd_update",), shape=elementwise, in_place=_sgd_in_place, **UPDATE)
 def sgd_update(
     weight: Tensor, grad: Tensor, /, *, lr: Float, wd: Float = 0.0, rescale_grad: Float = 1.0, clip_gradient: Float = -1.0,
     lazy_update: Bool = True,
@@ -81,7 +105,7 @@ def sgd_update(
     return sgd_step(weight, grad, lr, wd, rescale_grad, clip_gradient)
 
 
-@op("sgd_mom_update", aliases=("_sparse_sgd_mom_update",), shape=elementwise, **UPDATE)
+@op("sgd_mom_update", aliases=("_sparse_sgd_mom_update",), shape=elementwise, in_place=_sgd_momentum_in_place, **UPDATE)
 def sgd_mom_update(
     weight: Tensor, grad: Tensor, mom: State, /, *, lr: Float, momentum: Float = 0.0, wd: Float = 0.0, rescale_grad: Float = 1.0,
     clip_gradient: Float = -1.0, lazy_update: Bool = True,
