@@ -324,14 +324,17 @@ class _Memory:
         self._stypes, self._grad_stypes = declared_stypes(graph.heads, graph.nodes, graph.arguments, stypes)
         # MXNet shares nothing unless a shared_buffer (even an empty one) is given as well.
         self._shared = shared_exec if buffer is not None else None
-        self._shared_names = set(shared_names) if self._shared is not None else set()
+        self._shared_names = set(shared_names)
 
     def allocate(self) -> tuple[list[Any], list[Any]]:
         """(arrays, gradient arrays) of arguments and auxiliary states."""
         arrays: list[Any] = []
         grads: list[Any] = []
         for node, req in zip(self._graph.arguments, self._reqs, strict=True):
-            if node.name in self._shared_names and self._shared is not None:
+            if node.name in self._shared_names and self._shared is None:
+                arrays.append(self._new(node, None))  # parameters never go into the shared buffer
+                grads.append(None if req == "null" else self._new(node, "grad of " + node.name, buffered=False))
+            elif node.name in self._shared_names and self._shared is not None:
                 arrays.append(self._checked(node, self._shared.arg_dict, "arg_array"))
                 shared_grad = self._shared.grad_dict.get(node.name) if req != "null" else None
                 grads.append(shared_grad if shared_grad is not None or req == "null" else self._new(node, "grad of " + node.name))
@@ -359,12 +362,12 @@ class _Memory:
             raise MXNetError(f"Inferred dtype does not match shared_exec.{kind}'s dtype ({show(dtype)} vs. {show(array._t.dtype)}) {consequence}")
         return array
 
-    def _new(self, node: Node, key: str | None) -> Any:
+    def _new(self, node: Node, key: str | None, buffered: bool = True) -> Any:
         shape, dtype, ctx = self._shapes[id(node)][0], self._dtypes[id(node)][0], self._contexts[id(node)]
         stypes = self._grad_stypes if key is not None and key.startswith("grad of ") else self._stypes
         if id(node) in stypes and stypes[id(node)] != "default":
             return zeros(stypes[id(node)], shape, ctx, dtype)
-        if key is None or self._buffer is None:
+        if key is None or self._buffer is None or not buffered:
             return wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
         held = self._buffer.get(key)
         if held is not None and held._t.numel() >= _numel(shape):
