@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import autograd
 from .. import optimizer as opt
 from ..kvstore.kvstore import KVStore
 from ..model import _create_kvstore, _create_sparse_kvstore
@@ -136,11 +137,12 @@ class Trainer:
         """Rows of a row_sparse parameter; full_idx: all of them."""
         self._ready()
         index = self._param2idx[parameter.name]
-        if full_idx:
-            assert row_id.size == out.shape[0]
-            self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
-        else:
-            self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
+        with autograd.pause(autograd.is_training()):  # rows are fetched inside record(), before the forward pass that uses them
+            if full_idx:
+                assert row_id.size == out.shape[0]
+                self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
+            else:
+                self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
     # -- steps --------------------------------------------------------------------------------------------------------------
     @property
