@@ -275,8 +275,25 @@ class LAMB(Optimizer):
         if not isinstance(index, (list, tuple)):
             self._one(index, weight, grad, state, half)
             return
-        for one in zip(index, weight, grad, state, strict=True):
-            self._one(*one, half)
+        if self.aggregate_num <= 1:
+            assert len(index) == self.aggregate_num, f"{len(index)} parameters at once, aggregate_num is {self.aggregate_num}"
+            self._one(index[0], weight[0], grad[0], state[0], half)
+            return
+        lrs, wds, counts = [], [], []
+        for i, w, g in zip(index, weight, grad, strict=True):
+            lr, wd = self._begin(i, w, g)
+            lrs.append(lr)
+            wds.append(wd)
+            counts.append(self._index_update_count[i])
+        rows: list[tuple[Any, ...]] = [
+            (w, g, *(s[1] if half else s), *((s[0],) if half else ())) for w, g, s in zip(weight, grad, state, strict=True)
+        ]
+        call(
+            "_multi_mp_lamb_update" if half else "_multi_lamb_update", *[array for row in rows for array in row], out=list(weight),
+            learning_rates=tuple(lrs), wds=tuple(wds), step_count=tuple(counts), num_tensors=len(rows), beta1=self.beta1, beta2=self.beta2,
+            epsilon=self.epsilon, bias_correction=self.bias_correction,
+            **self._common(lower_bound=self.lower_bound, upper_bound=self.upper_bound),
+        )  # fmt: skip
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         self._apply(index, weight, grad, state, False)
