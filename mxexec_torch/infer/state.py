@@ -108,6 +108,11 @@ class Shapes(NodeState):
         shape: Shape | None = self.get(key)
         return shape if complete(shape) else None
 
+    def unify_out(self, value: Any, index: int = 0) -> None:
+        if value is not None and value and min(value) < -1:
+            raise self.fail(f"shape dim size must be >= -1, while {show(tuple(value))} is inferred for output {index}")
+        super().unify_out(value, index)
+
     def unify(self, key: str | int, value: Any, elementwise: bool = False) -> None:
         position = self.position(key)
         if position is None:

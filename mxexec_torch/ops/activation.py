@@ -19,7 +19,7 @@ __all__: list[str] = []
 _ACTIVATIONS = {"relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "softrelu": F.softplus, "softsign": F.softsign}
 
 
-@op("Activation", shape=elementwise, aliases=("_npx_activation",))
+@op("Activation", floats_only=True, shape=elementwise, aliases=("_npx_activation",))
 def activation(data: Tensor, /, *, act_type: Annotated[str, OneOf("relu", "sigmoid", "softrelu", "softsign", "tanh")]) -> Tensor:
     """Elementwise relu, sigmoid, tanh, softrelu = log(1 + e^x) or softsign = x / (1 + |x|). relu has gradient 0 at 0.
 

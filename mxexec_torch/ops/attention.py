@@ -41,7 +41,7 @@ def selfatt_qk(queries_keys_values: Tensor, /, *, heads: Int) -> Tensor:
     return _scores(queries, keys)
 
 
-@op("_contrib_interleaved_matmul_selfatt_valatt")
+@op("_contrib_interleaved_matmul_selfatt_valatt", floats_only=True)
 def selfatt_valatt(queries_keys_values: Tensor, attention: Tensor, /, *, heads: Int) -> Tensor:
     """Values weighted by attention. (length, batch, heads * 3 * d), (batch * heads, length, length) -> (length, batch, heads * d).
 
@@ -62,7 +62,7 @@ def encdec_qk(queries: Tensor, keys_values: Tensor, /, *, heads: Int) -> Tensor:
     return _scores(_heads(queries, heads, 1)[0], _heads(keys_values, heads, 2)[0])
 
 
-@op("_contrib_interleaved_matmul_encdec_valatt")
+@op("_contrib_interleaved_matmul_encdec_valatt", floats_only=True)
 def encdec_valatt(keys_values: Tensor, attention: Tensor, /, *, heads: Int) -> Tensor:
     """Values weighted by attention. (n, batch, heads * 2 * d), (batch * heads, m, n) -> (m, batch, heads * d).
 
@@ -72,7 +72,7 @@ def encdec_valatt(keys_values: Tensor, attention: Tensor, /, *, heads: Int) -> T
 
 
 # -- khatri_rao ---------------------------------------------------------------------------------------------------------------
-@op("khatri_rao", key_var_num_args="num_args", table=("args",), grad=Grad.MISSING)
+@op("khatri_rao", floats_only=True, key_var_num_args="num_args", table=("args",), grad=Grad.MISSING)
 def khatri_rao(*args: Tensor, num_args: Int) -> Tensor:
     """The column-wise Kronecker product. Matrices (m_i, n) -> (prod m_i, n). Source: src/operator/contrib/krprod.cc"""
     if any(x.ndim != 2 or x.shape[1] != args[0].shape[1] for x in args):

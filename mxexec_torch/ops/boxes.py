@@ -46,7 +46,8 @@ def _nms_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op(
-    "_contrib_box_nms", aliases=("_contrib_box_non_maximum_suppression",), shape=_nms_shape, outputs=("output0", "output1"), visible=1,
+    "_contrib_box_nms", floats_only=True,
+    aliases=("_contrib_box_non_maximum_suppression",), shape=_nms_shape, outputs=("output0", "output1"), visible=1,
 )  # fmt: skip
 def box_nms(
     data: Tensor, /, *, overlap_thresh: Float = 0.5, valid_thresh: Float = 0.0, topk: Int = -1, coord_start: Int = 2, score_index: Int = 1,
@@ -86,7 +87,7 @@ def _columns(boxes: Tensor, encoding: str) -> list[Tensor]:
     return [first, second, third, fourth, area]
 
 
-@op("_contrib_box_iou", shape=_iou_shape, grad=Grad.ZERO)
+@op("_contrib_box_iou", floats_only=True, shape=_iou_shape, grad=Grad.ZERO)
 def box_iou(lhs: Tensor, rhs: Tensor, /, *, format: Encoding = "corner") -> Tensor:
     """Intersection over union of every pair of boxes.
 
@@ -110,7 +111,7 @@ def _matching_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((*data[:-2], data[-1]), 1)
 
 
-@op("_contrib_bipartite_matching", shape=_matching_shape, outputs=("output0", "output1"), grad=Grad.ZERO)
+@op("_contrib_bipartite_matching", floats_only=True, shape=_matching_shape, outputs=("output0", "output1"), grad=Grad.ZERO)
 def bipartite_matching(data: Tensor, /, *, is_ascend: Bool = False, threshold: Float, topk: Int = -1) -> tuple[Tensor, Tensor]:
     """Greedy matching of rows to columns by the best remaining score.
 
@@ -136,7 +137,7 @@ def _encode_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(anchors, 1)
 
 
-@op("_contrib_box_encode", shape=_encode_shape, outputs=("output0", "output1"), grad=Grad.ZERO)
+@op("_contrib_box_encode", floats_only=True, shape=_encode_shape, outputs=("output0", "output1"), grad=Grad.ZERO)
 def box_encode(samples: Tensor, matches: Tensor, anchors: Tensor, refs: Tensor, means: Tensor, stds: Tensor, /) -> tuple[Tensor, Tensor]:
     """Regression targets of anchors towards their matched boxes, and the mask of the samples that have one.
 
@@ -162,7 +163,7 @@ def _decode_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(s.get("data"))
 
 
-@op("_contrib_box_decode", shape=_decode_shape, grad=Grad.ZERO)
+@op("_contrib_box_decode", floats_only=True, shape=_decode_shape, grad=Grad.ZERO)
 def box_decode(
     data: Tensor, anchors: Tensor, /, *, std0: Float = 1.0, std1: Float = 1.0, std2: Float = 1.0, std3: Float = 1.0, clip: Float = -1.0,
     format: Encoding = "center",

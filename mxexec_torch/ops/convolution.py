@@ -98,7 +98,7 @@ def to_spatial(stride: tuple[int, ...], pad: tuple[int, ...], dilate: tuple[int,
     return layouts.spatial(stride, n, 1), layouts.spatial(pad, n, 0), layouts.spatial(dilate, n, 1)
 
 
-@op("Convolution", aliases=("_npx_convolution",), present={"bias": lambda a: not a.no_bias}, shape=conv_shape, check=check_kernel)
+@op("Convolution", floats_only=True, aliases=("_npx_convolution",), present={"bias": lambda a: not a.no_bias}, shape=conv_shape, check=check_kernel)
 def convolution(
     data: Tensor, weight: Tensor, bias: Tensor | None = None, /, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = (),
     num_filter: Filters, num_group: NonNegInt = 1, workspace: IgnoredLong = 1024, no_bias: Bool = False, cudnn_tune: Tune = None,
@@ -117,7 +117,7 @@ def convolution(
     return layouts.from_channel_first(_CONV[n](x, w, bias, strides, pads, dilates, num_group), layout)
 
 
-@op("Convolution_v1", present={"bias": lambda a: not a.no_bias}, shape=conv_shape, check=check_kernel)
+@op("Convolution_v1", floats_only=True, present={"bias": lambda a: not a.no_bias}, shape=conv_shape, check=check_kernel)
 def convolution_v1(
     data: Tensor, weight: Tensor, bias: Tensor | None = None, /, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = (),
     num_filter: Filters, num_group: NonNegInt = 1, workspace: IgnoredLong = 1024, no_bias: Bool = False, cudnn_tune: Tune = None,

@@ -24,7 +24,7 @@ def _dropout_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(tuple(1 if i in shared else d for i, d in enumerate(data)), 1)
 
 
-@op("Dropout", aliases=("_npx_dropout",), outputs=("output", "mask"), visible=1, shape=_dropout_shape, random=True)
+@op("Dropout", floats_only=True, aliases=("_npx_dropout",), outputs=("output", "mask"), visible=1, shape=_dropout_shape, random=True)
 def dropout(
     data: Tensor, /, *, p: Annotated[Float, Range(0, 1)] = 0.5, mode: Annotated[str, OneOf("always", "training")] = "training",
     axes: Shape = (), cudnn_off: IgnoredOptBool = False, train: IsTrain,

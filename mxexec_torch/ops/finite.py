@@ -65,7 +65,7 @@ def multi_sum_sq(*data: Tensor, num_arrays: Int) -> Tensor:
     return torch.stack([d.float().square().sum() for d in data])
 
 
-@op("multi_lars", shape=elementwise, grad=Grad.MISSING)
+@op("multi_lars", floats_only=True, shape=elementwise, grad=Grad.MISSING)
 def multi_lars(
     lrs: Tensor, weights_sum_sq: Tensor, grads_sum_sq: Tensor, wds: Tensor, /, *, eta: Float, eps: Float, rescale_grad: Float = 1.0
 ) -> Tensor:

@@ -269,7 +269,7 @@ def extractdiag(A: Tensor, /, *, offset: Int = 0) -> Tensor:
     return A.diagonal(offset, -2, -1)
 
 
-@op("_linalg_makediag", aliases=("linalg_makediag",))
+@op("_linalg_makediag", floats_only=True, aliases=("linalg_makediag",))
 def makediag(A: Tensor, /, *, offset: Int = 0) -> Tensor:
     """Matrices with a given diagonal. A (*b, n) -> (*b, n + |offset|, n + |offset|). Source: src/operator/tensor/la_op.cc"""
     return torch.diag_embed(A, offset)
@@ -295,7 +295,7 @@ def extracttrian(A: Tensor, /, *, offset: Int = 0, lower: Bool = True, device: D
     return A.reshape(*A.shape[:-2], n * n).index_select(-1, where)
 
 
-@op("_linalg_maketrian", aliases=("linalg_maketrian",))
+@op("_linalg_maketrian", floats_only=True, aliases=("linalg_maketrian",))
 def maketrian(A: Tensor, /, *, offset: Int = 0, lower: Bool = True, device: Device) -> Tensor:
     """The inverse of extracttrian, zeros elsewhere. A (*b, k (k + 1) / 2) -> (*b, n, n) with n = k + |offset|.
 

@@ -81,7 +81,10 @@ def _regression(data: Tensor, label: Tensor, kind: str, grad_scale: float) -> Te
     return regression_output(data, label, kind, grad_scale)
 
 
-@op("LinearRegressionOutput", aliases=("_sparse_LinearRegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
+@op(
+    "LinearRegressionOutput", floats_only=True, aliases=("_sparse_LinearRegressionOutput",), shape=_regression_shape, head_grad=False,
+    untouched_grads=("label",),
+)  # fmt: skip
 def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient (data - label) * grad_scale / (outputs per sample).
 
@@ -90,7 +93,10 @@ def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Floa
     return _regression(data, label, "linear", grad_scale)
 
 
-@op("LogisticRegressionOutput", aliases=("_sparse_LogisticRegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
+@op(
+    "LogisticRegressionOutput", floats_only=True, aliases=("_sparse_LogisticRegressionOutput",), shape=_regression_shape, head_grad=False,
+    untouched_grads=("label",),
+)  # fmt: skip
 def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Sigmoid; gradient (sigmoid(data) - label) * grad_scale / (outputs per sample).
 
@@ -99,7 +105,10 @@ def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Fl
     return _regression(data, label, "logistic", grad_scale)
 
 
-@op("MAERegressionOutput", aliases=("_sparse_MAERegressionOutput",), shape=_regression_shape, head_grad=False, untouched_grads=("label",))
+@op(
+    "MAERegressionOutput", floats_only=True, aliases=("_sparse_MAERegressionOutput",), shape=_regression_shape, head_grad=False,
+    untouched_grads=("label",),
+)  # fmt: skip
 def mae_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient sign(data - label) * grad_scale / (outputs per sample), where the sign of zero is -1.
 
@@ -112,7 +121,7 @@ def _passed_on(a: Attrs, s: Shapes) -> None:
     s.unify_out(s.get())
 
 
-@op("MakeLoss", shape=_passed_on, head_grad=False)
+@op("MakeLoss", floats_only=True, shape=_passed_on, head_grad=False)
 def make_loss(data: Tensor, /, *, grad_scale: Float = 1.0, valid_thresh: Float = 0.0, normalization: Normalization = "null") -> Tensor:
     """Identity; gradient grad_scale, divided by the batch or by the number of elements above valid_thresh.
 
@@ -128,7 +137,7 @@ def _svm_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(data)
 
 
-@op("SVMOutput", shape=_svm_shape, head_grad=False, untouched_grads=("label",))
+@op("SVMOutput", floats_only=True, shape=_svm_shape, head_grad=False, untouched_grads=("label",))
 def svm_output_op(
     data: Tensor, label: Tensor, /, *, margin: Float = 1.0, regularization_coefficient: Float = 1.0, use_linear: Bool = False
 ) -> Tensor:

@@ -41,7 +41,7 @@ def _dot_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(kept_l + kept_r or (1,))
 
 
-@op("dot", aliases=("_sparse_dot",), shape=_dot_shape)
+@op("dot", floats_only=True, aliases=("_sparse_dot",), shape=_dot_shape)
 def dot(lhs: Tensor, rhs: Tensor, /, *, transpose_a: Bool = False, transpose_b: Bool = False, forward_stype: Stype = None) -> Tensor:
     """Product over the last axis of lhs and the first of rhs; of two vectors the inner product, with shape (1,).
 
@@ -81,7 +81,7 @@ def _batch_dot_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((*batch, m, n))
 
 
-@op("batch_dot", aliases=("_npx_batch_dot",), shape=_batch_dot_shape)
+@op("batch_dot", floats_only=True, aliases=("_npx_batch_dot",), shape=_batch_dot_shape)
 def batch_dot(lhs: Tensor, rhs: Tensor, /, *, transpose_a: Bool = False, transpose_b: Bool = False, forward_stype: Stype = None) -> Tensor:
     """Matrix products over leading batch axes, which must be equal.
 

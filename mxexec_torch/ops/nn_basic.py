@@ -31,7 +31,10 @@ def _fc_shape(a: Attrs, s: Shapes) -> None:
     s.unify("data", (s.out()[0], *data[1:]))
 
 
-@op("FullyConnected", present={"bias": lambda a: not a.no_bias}, shape=_fc_shape, aliases=("_npx_fully_connected", "_sparse_FullyConnected"))
+@op(
+    "FullyConnected", floats_only=True, present={"bias": lambda a: not a.no_bias}, shape=_fc_shape,
+    aliases=("_npx_fully_connected", "_sparse_FullyConnected"),
+)  # fmt: skip
 def fully_connected(
     data: Tensor, weight: Tensor, bias: Tensor | None = None, /, *, num_hidden: Annotated[Int, Range(1, None)], no_bias: Bool = False,
     flatten: Bool = True,

@@ -78,6 +78,11 @@ def _batch_norm(
     return batch_statistics(data, None if fix_gamma else gamma, beta, mean, var, eps, axis % data.ndim, train, use_global_stats)
 
 
+def _fixed(gamma: Tensor, fix_gamma: bool, train: bool) -> dict[str, Tensor] | None:
+    """What is written to gamma: ones in training, and in every imperative call. A bound graph's inference (traced, meta) leaves it."""
+    return {"gamma": torch.ones_like(gamma)} if fix_gamma and (train or not gamma.is_meta) else None
+
+
 # How the moving statistics start, where nothing else is said of them.
 _MOVING = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
@@ -95,10 +100,10 @@ def batch_norm(
 
     data (n, c, ...), the rest (c,) -> data's shape, (c,), (c,). Half data keep float32 parameters and statistics. Training uses
     the batch's biased variance and, when backward runs, moves the averages by momentum (the share kept). fix_gamma (the default)
-    counts gamma as 1, writes ones to it in training and gives it gradient 0. Source: src/operator/nn/batch_norm.cc
+    counts gamma as 1, writes ones to it in training and in imperative calls and gives it gradient 0. Source: src/operator/nn/batch_norm.cc
     """
     outs = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, axis, fix_gamma, train, use_global_stats)
-    return Out(*outs, writes={"gamma": torch.ones_like(gamma)} if fix_gamma and train else None)
+    return Out(*outs, writes=_fixed(gamma, fix_gamma, train))
 
 
 @op(
@@ -116,7 +121,7 @@ def batch_norm_with_relu(
     Deviations: any rank and axis (MXNet: four dimensions, axis 1, float32).
     """
     out, mean, inverse = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, axis, fix_gamma, train, use_global_stats)
-    return Out(out.relu(), mean, inverse, out > 0, writes={"gamma": torch.ones_like(gamma)} if fix_gamma and train else None)
+    return Out(out.relu(), mean, inverse, out > 0, writes=_fixed(gamma, fix_gamma, train))
 
 
 # -- The two older forms: their `var` output is the variance -------------------------------------------------------------------

@@ -182,7 +182,7 @@ def _pool_v1_shape(a: Attrs, s: Shapes) -> None:
     _pool_shape(a, s)
 
 
-@op("Pooling_v1", shape=_pool_v1_shape)
+@op("Pooling_v1", floats_only=True, shape=_pool_v1_shape)
 def pooling_v1(
     data: Tensor, /, *, kernel: Shape = (), pool_type: Annotated[str, OneOf("avg", "max", "sum")] = "max", global_pool: Bool = False,
     pooling_convention: Annotated[str, OneOf("full", "valid")] = "valid", stride: Shape = (), pad: Shape = (),

@@ -5,12 +5,12 @@ All numbers come from torch's global generators, which `mx.random.seed` seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import torch
 
-from ..dtypes import torch_dtype
+from ..dtypes import name_of, torch_dtype
 from ..errors import MXNetError
 from ..infer.rules import elementwise
 from ..infer.state import Dtypes, Shapes
@@ -42,6 +42,12 @@ def _drawn(default: torch.dtype, *allowed: torch.dtype) -> Callable[[Attrs, Dtyp
         t.unify_out(wanted)
 
     return rule
+
+
+def _decided(a: Attrs, shapes: Sequence[Any], dtypes: Sequence[Any]) -> Attrs:
+    """The attributes with what the graph's inference found for the drawn numbers."""
+    dtype = name_of(dtypes[0])
+    return a if (a.shape, a.dtype) == (shapes[0], dtype) else Attrs(a, shape=tuple(shapes[0]), dtype=dtype)
 
 
 _FLOAT = _drawn(torch.float32, torch.float16, torch.float32, torch.float64)
@@ -102,11 +108,11 @@ def _check_generalized(mu: float, alpha: float) -> None:
 
 
 def _plain(name: str, *aliases: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return op(name, aliases=aliases, shape=_shape, dtype=_FLOAT, random=True, grad=Grad.MISSING)
+    return op(name, aliases=aliases, shape=_shape, dtype=_FLOAT, specialize=_decided, random=True, grad=Grad.MISSING)
 
 
 def _like(name: str, *attributes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return op(name, shape=elementwise, random=True, grad=Grad.ZERO, table=(*attributes, "data"))
+    return op(name, floats_only=True, shape=elementwise, random=True, grad=Grad.ZERO, table=(*attributes, "data"))
 
 
 @_plain("_random_uniform", "random_uniform", "uniform")
@@ -189,7 +195,10 @@ def random_generalized_negative_binomial(
     return generalized_negative_binomial(_full(mu, shape, dtype, device), alpha)
 
 
-@op("_random_randint", aliases=("_npi_random_randint", "random_randint"), shape=_shape, dtype=_INT, random=True, grad=Grad.MISSING)
+@op(
+    "_random_randint", aliases=("_npi_random_randint", "random_randint"), shape=_shape, dtype=_INT, specialize=_decided, random=True,
+    grad=Grad.MISSING,
+)  # fmt: skip
 def random_randint(*, low: Long, high: Long, shape: OpenShape = None, ctx: Str = "", dtype: IntType = "None", device: Device) -> Tensor:
     """Whole numbers in [low, high), each equally likely.
 

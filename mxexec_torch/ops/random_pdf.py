@@ -45,7 +45,7 @@ def _dirichlet_shape(a: Attrs, s: Shapes) -> None:
 def _density(distribution: str, *parameters: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     name = f"random_pdf_{distribution}"
     table = ("sample", parameters[0], "is_log", *parameters[1:])
-    return op(f"_{name}", aliases=(name,), shape=_dirichlet_shape if distribution == "dirichlet" else _shape, table=table)
+    return op(f"_{name}", floats_only=True, aliases=(name,), shape=_dirichlet_shape if distribution == "dirichlet" else _shape, table=table)
 
 
 def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:

@@ -187,7 +187,7 @@ def _unfold(data: Tensor, window: Window) -> Tensor:
     return data.permute(0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
 
 
-@op("im2col")
+@op("im2col", floats_only=True)
 def im2col(data: Tensor, /, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()) -> Tensor:
     """The sliding windows of a convolution as columns.
 
@@ -202,7 +202,7 @@ def im2col(data: Tensor, /, *, kernel: Shape, stride: Shape = (), dilate: Shape 
     return _unfold(data, window).reshape(data.shape[0], data.shape[1] * prod(kernel), prod(positions))
 
 
-@op("col2im")
+@op("col2im", floats_only=True)
 def col2im(
     data: Tensor, /, *, output_size: Shape, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = (), device: Device
 ) -> Tensor:

@@ -55,7 +55,8 @@ def _upsampling_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op(
-    "UpSampling", key_var_num_args="num_args", shape=_upsampling_shape, count=lambda a: a.num_args if a.sample_type == "nearest" else 2,
+    "UpSampling", floats_only=True,
+    key_var_num_args="num_args", shape=_upsampling_shape, count=lambda a: a.num_args if a.sample_type == "nearest" else 2,
     variadic_names=lambda a, n: [f"arg{i}" for i in range(n)] if a.sample_type == "nearest" else ["data", "weight"],
     init={"weight": '["bilinear", {}]'},
 )  # fmt: skip
@@ -106,7 +107,7 @@ def _pad_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out(tuple(-1 if d == -1 else d + a.pad_width[2 * i] + a.pad_width[2 * i + 1] for i, d in enumerate(data)))
 
 
-@op("Pad", aliases=("pad",), shape=_pad_shape)
+@op("Pad", floats_only=True, aliases=("pad",), shape=_pad_shape)
 def pad(data: Tensor, /, *, mode: Annotated[str, OneOf("constant", "edge", "reflect")], pad_width: Shape, constant_value: Double = 0.0) -> Tensor:
     """Pads the spatial axes with a constant, the edge values or the reflection about the edges.
 
@@ -186,7 +187,7 @@ def _resize_dtype(a: Attrs, t: Dtypes) -> None:
     t.unify_out(known)
 
 
-@op("_contrib_BilinearResize2D", shape=_resize_shape, dtype=_resize_dtype, present={"like": lambda a: a.mode == "like"})
+@op("_contrib_BilinearResize2D", floats_only=True, shape=_resize_shape, dtype=_resize_dtype, present={"like": lambda a: a.mode == "like"})
 def bilinear_resize(
     data: Tensor, like: Tensor | None = None, /, *, height: Annotated[Int, Range(1, None)] = 1, width: Annotated[Int, Range(1, None)] = 1,
     scale_height: OptFloat = None, scale_width: OptFloat = None,

@@ -110,7 +110,7 @@ def rotated_roi_align_op(data: Tensor, rois: Tensor, /, *, pooled_size: Shape, s
     return rotated_roi_align(data, rois, pooled_size, spatial_scale, sampling_ratio)
 
 
-@op("_contrib_PSROIPooling", shape=_region_shape((5,), _square), input_texts={"data": "Symbol", "rois": "Symbol"})
+@op("_contrib_PSROIPooling", floats_only=True, shape=_region_shape((5,), _square), input_texts={"data": "Symbol", "rois": "Symbol"})
 def psroi_pooling(data: Tensor, rois: Tensor, /, *, spatial_scale: Scale, output_dim: Int, pooled_size: Int, group_size: Int = 0) -> Tensor:
     """Mean over each cell of a square grid, each cell reading channels of its own.
 

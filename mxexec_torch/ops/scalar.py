@@ -47,7 +47,7 @@ def _divide(x: Tensor, number: float) -> Tensor:
 
 def _divide_into(x: Tensor, number: float) -> Tensor:
     if not x.is_floating_point():
-        return torch.div(x.new_full((), number), x, rounding_mode="trunc")
+        return torch.div(number, x.double()).trunc().to(x.dtype)  # no error where x is 0
     return torch.reciprocal(x) if number == 1 else torch.div(x.new_full((), number), x)
 
 

@@ -308,7 +308,8 @@ def _split_v2_shape(a: Attrs, s: Shapes) -> None:
 
 
 def _split_v2_outputs(a: Attrs) -> tuple[str, ...]:
-    return _numbered(a.sections if a.sections > 0 else len(a.indices))
+    parts = a.sections if a.sections > 0 else len(a.indices)
+    return ("output",) if parts == 1 else _numbered(parts)
 
 
 @op("_split_v2", aliases=("_npi_split",), outputs=_split_v2_outputs, shape=_split_v2_shape)

@@ -156,7 +156,7 @@ def _correlation_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out((data[0], data[2] + 2 * a.pad_size, data[3] + 2 * a.pad_size, data[1]), index)
 
 
-@op("Correlation", outputs=("output", "tmp1", "tmp2"), visible=1, shape=_correlation_shape)
+@op("Correlation", floats_only=True, outputs=("output", "tmp1", "tmp2"), visible=1, shape=_correlation_shape)
 def correlation(
     data1: Tensor, data2: Tensor, /, *, kernel_size: NonNegInt = 1, max_displacement: NonNegInt = 1, stride1: NonNegInt = 1, stride2: NonNegInt = 1,
     pad_size: NonNegInt = 0, is_multiply: Bool = True,

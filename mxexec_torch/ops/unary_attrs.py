@@ -35,7 +35,7 @@ def clip(data: Tensor, /, *, a_min: Float, a_max: Float) -> Tensor:
     return data if low is None and high is None else torch.clamp(data, low, high)
 
 
-@op("hard_sigmoid", shape=elementwise)
+@op("hard_sigmoid", floats_only=True, shape=elementwise)
 def hard_sigmoid(data: Tensor, /, *, alpha: Float = 0.2, beta: Float = 0.5) -> Tensor:
     """alpha x + beta limited to [0, 1]; gradient 0 at the joints.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -66,17 +67,17 @@ def _softmax_gradient(
     target = labels.reshape(p.shape[0], *p.shape[2:]) if multi_output else labels[: p.shape[0]]
     index, inside = _one_hot_terms(target, classes)
     if smooth_alpha and not multi_output:
-        rest = smooth_alpha / (classes - 1)
+        rest = smooth_alpha / (classes - 1) if classes > 1 else float("inf")  # as the quotient of floats
         grad = (p - rest).scatter_add(1, index, inside.to(p.dtype) * (rest + smooth_alpha - 1))
     else:
         grad = p.scatter_add(1, index, -inside.to(p.dtype))
     scale: float | Tensor = grad_scale
     if normalization == "batch":
-        scale = grad_scale / (labels.shape[0] * positions)
+        scale = grad_scale / max(labels.shape[0] * positions, 1)
     elif normalization == "valid":
         scale = grad_scale / (labels.int() != int(ignore_label)).sum().clamp(min=1).to(p.dtype)
     elif multi_output:
-        scale = grad_scale / positions
+        scale = grad_scale / max(positions, 1)
     if use_ignore:
         kept = target.int() != int(ignore_label)
         grad = grad * (kept.unsqueeze(1).to(p.dtype) * scale)
@@ -119,7 +120,7 @@ class _RegressionOutput(torch.autograd.Function):
         grad = out - label.reshape(out.shape)
         if kind == "mae":  # the sign of zero is -1
             grad = (grad > 0).to(out.dtype) * 2 - 1
-        scale = grad_scale / (label.numel() // label.shape[0])
+        scale = grad_scale / max(label.numel() // max(label.shape[0], 1), 1)
         return grad if scale == 1.0 else grad * scale, None, None, None
 
 
@@ -179,7 +180,7 @@ class _ConstantGradient(torch.autograd.Function):
         if normalization == "valid":
             count = (data > valid_thresh).sum().clamp(min=1).to(data.dtype)
             return (grad_scale / count).expand(data.shape), None, None, None
-        scale = grad_scale / data.shape[0] if normalization == "batch" else grad_scale
+        scale = grad_scale / max(math.prod(data.shape[:-1]), 1) if normalization == "batch" else grad_scale
         return torch.full_like(data, scale), None, None, None
 
 

@@ -1,6 +1,6 @@
 """Layers: convolution, pooling, normalization, activations with parameters, softmax, losses, embedding, sequences."""
 
-from ..case import Case, Limitation, distinct, integers, normal, over_dtypes, positive, uniform, values
+from ..case import Case, distinct, integers, normal, over_dtypes, positive, uniform, values
 
 _IMAGE = distinct(2, 4, 6, 5)
 _CONV = dict(data=normal(2, 4, 6, 5), weight=normal(6, 4, 3, 3), bias=normal(6))
@@ -92,6 +92,3 @@ CASES = [
     Case("_contrib_BilinearResize2D", inputs=dict(data=normal(1, 2, 3, 4)), attrs=dict(height=5, width=6)),
 ]  # fmt: skip
 
-LIMITATIONS = [
-    Limitation("BatchNorm", "nd.after.gamma", "fixed_gamma", "fix_gamma writes ones to the stored gamma in training only, MXNet in inference too (gamma counts as 1 in both)"),
-]

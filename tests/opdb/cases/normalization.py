@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ..case import Case, Limitation, Tolerance, normal, positive, uniform
+from ..case import Case, Tolerance, normal, positive, uniform
 
 
 def _batch(op: str, label: str, shape: tuple[int, ...], channels: int, dtype: str = "float32", own: str | None = None, **attrs: object) -> Case:
@@ -59,12 +59,5 @@ CASES = [
     Case(
         "IdentityAttachKLSparseReg", inputs=dict(data=uniform(4, 3, low=0.1, high=0.9), moving_avg=uniform(3, low=0.1, high=0.9)),
         attrs=dict(penalty=0.5, sparseness_target=0.2), gradcheck="the gradient carries a penalty", paths=("sym",),
-    ),
-]  # fmt: skip
-
-LIMITATIONS = [
-    Limitation(
-        "BatchNorm", "nd.after.gamma", "default_*",
-        "under fix_gamma MXNet's imperative call writes ones to gamma in inference too; here only training does (gamma counts as 1 in both)",
     ),
 ]  # fmt: skip
