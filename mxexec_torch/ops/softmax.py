@@ -134,7 +134,7 @@ def _norm_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out({"instance": data[:1], "channel": (data[0], 1, *data[2:]), "spatial": data[:2]}[a.mode], 1)
 
 
-@op("L2Normalization", outputs=("output", "norm"), visible=1, shape=_norm_shape)
+@op("L2Normalization", floats_only=True, outputs=("output", "norm"), visible=1, shape=_norm_shape)
 def l2_normalization(data: Tensor, /, *, eps: Float = 1e-10, mode: Annotated[str, OneOf("channel", "instance", "spatial")] = "instance") -> tuple[Tensor, Tensor]:
     """data over its L2 norm sqrt(sum of squares + eps), taken per instance, over channels (axis 1) or over positions (axes 2 and up).
 
