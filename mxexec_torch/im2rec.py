@@ -60,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def list_images(root: str, recursive: bool, endings: Iterable[str]) -> Iterator[Item]:
     """The images below a folder. Recursive: folders are numbered in the order in which they come, the number is the label; else it is 0."""
-    wanted, found, classes = {e.lower() for e in endings}, 0, {}
+    wanted, found = {e.lower() for e in endings}, 0
+    classes: dict[str, int] = {}
     for folder, below, files in os.walk(root, followlinks=True):
         below.sort()
         for name in sorted(files):

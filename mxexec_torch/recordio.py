@@ -11,7 +11,7 @@ import numbers
 import os
 import struct
 from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class MXRecordIO:
     def __init__(self, uri: str, flag: str) -> None:
         self.uri = uri
         self.flag = flag
-        self.handle: BinaryIO | None = None
+        self.handle: IO[Any] | None = None
         self.pid: int | None = None
         self.is_open = False
         self.open()
@@ -120,7 +120,7 @@ class MXRecordIO:
                 raise RuntimeError("Forbidden operation in multiple processes")
             self.reset()
 
-    def _file(self) -> BinaryIO:
+    def _file(self) -> IO[Any]:
         if self.handle is None:
             raise MXNetError(f"the record file {self.uri} is closed")
         return self.handle

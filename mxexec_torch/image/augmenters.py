@@ -15,7 +15,14 @@ import numpy as np
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from .functions import (
-    Size, center_crop, color_normalize, imresize, interpolation_for, random_crop, random_size_crop, resize_short,
+    Size,
+    center_crop,
+    color_normalize,
+    imresize,
+    interpolation_for,
+    random_crop,
+    random_size_crop,
+    resize_short,
 )  # fmt: skip
 
 __all__ = [
@@ -168,7 +175,7 @@ class BrightnessJitterAug(Augmenter):
         return src
 
 
-def _grey_weights() -> NDArray:
+def _grey_weights() -> Any:
     return nd.array([[[0.299, 0.587, 0.114]]])
 
 
@@ -218,7 +225,8 @@ class HueJitterAug(Augmenter):
         angle = random.uniform(-self.hue, self.hue) * np.pi
         cosine, sine = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
-        return nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
+        turned: NDArray = nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
+        return turned
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -296,16 +304,16 @@ def lighting_pca() -> tuple[Any, Any]:
     return np.array([55.46, 4.794, 1.148]), np.array(vectors)
 
 
-def colour_statistics(mean: Any, std: Any, arrays: tuple[type, ...]) -> tuple[Any, Any]:
+def colour_statistics(mean: Any, std: Any, arrays: Any) -> tuple[Any, Any]:
     """mean and std as given, or ImageNet's for True. Errors: AssertionError for other types, or not 1 or 3 numbers."""
     if mean is True:
         mean = np.array(_MEAN)
     elif mean is not None:
-        assert isinstance(mean, arrays) and mean.shape[0] in [1, 3], f"mean must be an array of 1 or 3 numbers, got {mean!r}"
+        assert isinstance(mean, arrays) and len(mean) in (1, 3), f"mean must be an array of 1 or 3 numbers, got {mean!r}"
     if std is True:
         std = np.array(_STD)
     elif std is not None:
-        assert isinstance(std, arrays) and std.shape[0] in [1, 3], f"std must be an array of 1 or 3 numbers, got {std!r}"
+        assert isinstance(std, arrays) and len(std) in (1, 3), f"std must be an array of 1 or 3 numbers, got {std!r}"
     return mean, std
 
 
@@ -327,7 +335,7 @@ def colour_augmenters(
     return made
 
 
-def CreateAugmenter(  # noqa: N802 - MXNet's name
+def CreateAugmenter(
     data_shape: tuple[int, int, int], resize: int = 0, rand_crop: bool = False, rand_resize: bool = False, rand_mirror: bool = False,
     mean: Any = None, std: Any = None, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0,
     pca_noise: float = 0, rand_gray: float = 0, inter_method: int = 2,

@@ -10,15 +10,31 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..io.image_codec import opencv
 from ..ndarray import NDArray
 from .augmenters import (
-    Augmenter, CastAug, ColorJitterAug, ColorNormalizeAug, ForceResizeAug, HueJitterAug, LightingAug, RandomGrayAug, RandomOrderAug,
-    ResizeAug, colour_statistics,
+    Augmenter,
+    CastAug,
+    ColorJitterAug,
+    ColorNormalizeAug,
+    ForceResizeAug,
+    HueJitterAug,
+    LightingAug,
+    RandomGrayAug,
+    RandomOrderAug,
+    ResizeAug,
+    colour_statistics,
 )  # fmt: skip
-from ..io.image_codec import opencv
 from .detection_augmenters import (
-    CreateDetAugmenter, CreateMultiRandCropAugmenter, DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomCropAug, DetRandomPadAug,
-    DetRandomSelectAug, Labels,
+    CreateDetAugmenter,
+    CreateMultiRandCropAugmenter,
+    DetAugmenter,
+    DetBorrowAug,
+    DetHorizontalFlipAug,
+    DetRandomCropAug,
+    DetRandomPadAug,
+    DetRandomSelectAug,
+    Labels,
 )  # fmt: skip
 from .functions import copyMakeBorder, fixed_crop
 from .image import ImageIter
@@ -47,8 +63,8 @@ class ImageDetIter(ImageIter):
             path_imgidx=path_imgidx, shuffle=shuffle, part_index=part_index, num_parts=num_parts, aug_list=[], imglist=imglist,
             data_name=data_name, label_name=label_name, last_batch_handle=last_batch_handle,
         )  # fmt: skip
-        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list  # type: ignore[assignment, arg-type]
-        self.label_shape = self._estimate_label_shape()
+        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list  # type: ignore[arg-type]
+        self.label_shape: tuple[int, int] = self._estimate_label_shape()
         self.provide_label = [(label_name, (self.batch_size, *self.label_shape))]
 
     def _check_valid_label(self, label: Labels) -> None:
@@ -108,7 +124,7 @@ class ImageDetIter(ImageIter):
                 image = self.imdecode(encoded)
                 try:
                     self.check_valid_image([image])
-                    image, label = self.augmentation_transform(image, self._parse_label(stored))  # type: ignore[call-arg, misc]
+                    image, label = self.augmentation_transform(image, self._parse_label(stored))
                     self._check_valid_label(label)
                 except RuntimeError as error:
                     logging.debug("Invalid image, skipping:  %s", error)
@@ -126,7 +142,7 @@ class ImageDetIter(ImageIter):
     def augmentation_transform(self, data: NDArray, label: Labels) -> tuple[NDArray, Labels]:  # type: ignore[override]
         """Image and objects through all augmenters."""
         for augmenter in self.auglist:
-            data, label = augmenter(data, label)  # type: ignore[call-arg, misc, assignment]
+            data, label = augmenter(data, label)
         return data, label
 
     def check_label_shape(self, label_shape: tuple[int, int]) -> None:
@@ -140,7 +156,7 @@ class ImageDetIter(ImageIter):
             raise ValueError(f"label_shape object width inconsistent: {columns} vs {label_shape[1]}.")
 
     def draw_next(
-        self, color: Any = None, thickness: int = 2, mean: Any = None, std: Any = None, clip: bool = True, waitKey: int | None = None,  # noqa: N803
+        self, color: Any = None, thickness: int = 2, mean: Any = None, std: Any = None, clip: bool = True, waitKey: int | None = None,
         window_name: str = "draw_next", id2labels: dict[int, str] | None = None,
     ) -> Iterator[Any]:  # fmt: skip
         """The next images with their boxes drawn, uint8 and blue first; shown in a window for waitKey milliseconds when given.

@@ -67,11 +67,11 @@ class DetRandomSelectAug(DetAugmenter):
 
     def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
         super().__init__(skip_prob=skip_prob)
-        augmenters = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
+        augmenters: Any = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
         for augmenter in augmenters:
             if not isinstance(augmenter, DetAugmenter):
                 raise ValueError(f"Allow DetAugmenter in list only, got {augmenter!r}")
-        self.aug_list = augmenters
+        self.aug_list = list(augmenters)
         self.skip_prob = skip_prob if augmenters else 1
 
     def dumps(self) -> Any:
@@ -82,7 +82,8 @@ class DetRandomSelectAug(DetAugmenter):
         if random.random() < self.skip_prob:
             return src, label
         random.shuffle(self.aug_list)
-        return self.aug_list[0](src, label)  # type: ignore[no-any-return]
+        chosen: tuple[NDArray, Labels] = self.aug_list[0](src, label)
+        return chosen
 
 
 class DetHorizontalFlipAug(DetAugmenter):
@@ -99,10 +100,10 @@ class DetHorizontalFlipAug(DetAugmenter):
         return src, label
 
 
-def _range(value: Any, name: str, owner: str) -> tuple[float, float]:
+def _range(value: Any, name: str, owner: str) -> Any:
     """A range from a range or one number."""
     if isinstance(value, (tuple, list)):
-        return value  # type: ignore[return-value]
+        return value
     assert isinstance(value, numeric_types), f"{name} must be a number or a pair of numbers, got {value!r}"
     logging.info("Using fixed %s: %s in %s", name, value, owner)
     return (value, value)
@@ -277,7 +278,7 @@ class DetRandomPadAug(DetAugmenter):
         return None
 
 
-def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
+def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1, aspect_ratio_range: Any = (0.75, 1.33), area_range: Any = (0.05, 1.0),
     min_eject_coverage: Any = 0.3, max_attempts: Any = 50, skip_prob: float = 0,
 ) -> DetRandomSelectAug:  # fmt: skip
@@ -292,7 +293,7 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     return DetRandomSelectAug([DetRandomCropAug(*row) for row in zip(*columns, strict=True)], skip_prob=skip_prob)
 
 
-def CreateDetAugmenter(  # noqa: N802 - MXNet's name
+def CreateDetAugmenter(
     data_shape: tuple[int, int, int], resize: int = 0, rand_crop: float = 0, rand_pad: float = 0, rand_gray: float = 0,
     rand_mirror: bool = False, mean: Any = None, std: Any = None, brightness: float = 0, contrast: float = 0, saturation: float = 0,
     pca_noise: float = 0, hue: float = 0, inter_method: int = 2, min_object_covered: Any = 0.1, aspect_ratio_range: Any = (0.75, 1.33),

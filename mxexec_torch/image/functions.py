@@ -28,7 +28,7 @@ Rectangle = tuple[int, int, int, int]
 
 def imread(filename: str, *args: Any, **kwargs: Any) -> NDArray:
     """The picture in a file; arguments as for `imdecode`."""
-    return _internal._cvimread(filename, *args, **kwargs)  # type: ignore[attr-defined, no-any-return]
+    return _internal._cvimread(filename, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def imdecode(buf: Any, *args: Any, **kwargs: Any) -> NDArray:
@@ -40,17 +40,17 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> NDArray:
         if not isinstance(buf, (bytes, bytearray, np.ndarray)):
             raise ValueError(f"buf must be bytes, bytearray or a numpy.ndarray, got {type(buf).__name__}; encode a str to bytes first")
         buf = nd.array(np.frombuffer(buf, dtype=np.uint8), dtype=np.uint8)
-    return _internal._cvimdecode(buf, *args, **kwargs)  # type: ignore[attr-defined, no-any-return]
+    return _internal._cvimdecode(buf, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def imresize(src: NDArray, w: int, h: int, *args: Any, **kwargs: Any) -> NDArray:
     """The image at another size. interp: 0 nearest, 1 linear (the default), 2 cubic, 3 area, 4 Lanczos."""
-    return _internal._cvimresize(src, w, h, *args, **kwargs)  # type: ignore[attr-defined, no-any-return]
+    return _internal._cvimresize(src, w, h, *args, **kwargs)  # type: ignore[no-any-return]
 
 
-def copyMakeBorder(src: NDArray, top: int, bot: int, left: int, right: int, *args: Any, **kwargs: Any) -> NDArray:  # noqa: N802
+def copyMakeBorder(src: NDArray, top: int, bot: int, left: int, right: int, *args: Any, **kwargs: Any) -> NDArray:
     """The image with a border; see the operator `_cvcopyMakeBorder`."""
-    return _internal._cvcopyMakeBorder(src, top, bot, left, right, *args, **kwargs)  # type: ignore[attr-defined, no-any-return]
+    return _internal._cvcopyMakeBorder(src, top, bot, left, right, *args, **kwargs)  # type: ignore[no-any-return]
 
 
 def interpolation_for(interp: int, sizes: tuple[int, ...] = ()) -> int:
@@ -94,7 +94,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
 def fixed_crop(src: NDArray, x0: int, y0: int, w: int, h: int, size: Size | None = None, interp: int = 2) -> NDArray:
     """The part of w x h at (x0, y0), resized to `size` (w, h) when given."""
-    part = src[y0 : y0 + h, x0 : x0 + w]
+    part: NDArray = src[y0 : y0 + h, x0 : x0 + w]
     if size is None or (w, h) == size:
         return part
     return imresize(part, *size, interp=interpolation_for(interp, (h, w, size[1], size[0])))
@@ -129,7 +129,7 @@ def random_size_crop(
         warnings.warn("`min_area` is deprecated. Please use `area` instead.", DeprecationWarning, stacklevel=2)
         area = kwargs.pop("min_area")
     assert not kwargs, "unexpected keyword arguments for `random_size_crop`."
-    least, most = (area, 1.0) if isinstance(area, Number) else area
+    least, most = (float(area), 1.0) if isinstance(area, (int, float)) else area
     for _attempt in range(10):
         wanted = random.uniform(least, most) * (h * w)
         aspect = np.exp(random.uniform(np.log(ratio[0]), np.log(ratio[1])))
@@ -181,8 +181,8 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
     grid = nd.stack(x, y, axis=1)
     if zoom_in or zoom_out:
         grid = grid * _zoom(angle, h, w, zoom_out).expand_dims(axis=3)
-    turned = nd.BilinearSampler(src, grid)
-    return turned[0] if single else turned
+    turned: Any = nd.BilinearSampler(src, grid)
+    return turned[0] if single else turned  # type: ignore[no-any-return]
 
 
 def _zoom(angle: NDArray, h: int, w: int, out: bool) -> NDArray:
@@ -191,7 +191,8 @@ def _zoom(angle: NDArray, h: int, w: int, out: bool) -> NDArray:
     turns = (corner + nd.abs(angle), corner - nd.abs(angle))
     reach_x = nd.maximum(*[nd.abs(diagonal * nd.cos(turn)) for turn in turns]) / w
     reach_y = nd.maximum(*[nd.abs(diagonal * nd.sin(turn)) for turn in turns]) / h
-    return nd.maximum(reach_x, reach_y) if out else nd.minimum(1 / reach_x, 1 / reach_y)
+    scale: NDArray = nd.maximum(reach_x, reach_y) if out else nd.minimum(1 / reach_x, 1 / reach_y)
+    return scale
 
 
 def random_rotate(src: NDArray, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False) -> NDArray:

@@ -9,19 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from .. import recordio
 from .. import ndarray as nd
+from .. import recordio
 from ..base import numeric_types
 from ..io.io import DataBatch, DataIter
 from ..ndarray import NDArray
 from .augmenters import (
-    Augmenter, BrightnessJitterAug, CastAug, CenterCropAug, ColorJitterAug, ColorNormalizeAug, ContrastJitterAug, CreateAugmenter,
-    ForceResizeAug, HorizontalFlipAug, HueJitterAug, LightingAug, RandomCropAug, RandomGrayAug, RandomOrderAug, RandomSizedCropAug,
-    ResizeAug, SaturationJitterAug, SequentialAug,
+    Augmenter,
+    BrightnessJitterAug,
+    CastAug,
+    CenterCropAug,
+    ColorJitterAug,
+    ColorNormalizeAug,
+    ContrastJitterAug,
+    CreateAugmenter,
+    ForceResizeAug,
+    HorizontalFlipAug,
+    HueJitterAug,
+    LightingAug,
+    RandomCropAug,
+    RandomGrayAug,
+    RandomOrderAug,
+    RandomSizedCropAug,
+    ResizeAug,
+    SaturationJitterAug,
+    SequentialAug,
 )  # fmt: skip
 from .functions import (
-    center_crop, color_normalize, copyMakeBorder, fixed_crop, imdecode, imread, imresize, imrotate, random_crop, random_rotate,
-    random_size_crop, resize_short, scale_down,
+    center_crop,
+    color_normalize,
+    copyMakeBorder,
+    fixed_crop,
+    imdecode,
+    imread,
+    imresize,
+    imrotate,
+    random_crop,
+    random_rotate,
+    random_size_crop,
+    resize_short,
+    scale_down,
 )  # fmt: skip
 from .functions import interpolation_for as _get_interp_method
 
@@ -36,7 +63,7 @@ __all__ = [
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 
 
-def _labels(values: Any, dtype: str) -> NDArray:
+def _labels(values: Any, dtype: str) -> Any:
     return nd.array(np.asarray(values, dtype=dtype), dtype=dtype)
 
 
@@ -102,8 +129,8 @@ class ImageIter(DataIter):
         self.path_root = path_root
         self.check_data_shape(data_shape)
         data_shape = tuple(data_shape)
-        self.provide_data = [(data_name, (batch_size, *data_shape))]
-        self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
+        self.provide_data: list[Any] = [(data_name, (batch_size, *data_shape))]
+        self.provide_label: list[Any] = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.batch_size = batch_size
         self.data_shape = data_shape
         self.label_width = label_width
@@ -118,7 +145,7 @@ class ImageIter(DataIter):
             assert part_index < num_parts and self.seq is not None
             share = len(self.seq) // num_parts
             self.seq = self.seq[part_index * share : (part_index + 1) * share]
-        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list  # type: ignore[arg-type]
+        self.auglist: Any = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list  # type: ignore[arg-type]
         self.cur = 0
         self._allow_read = True
         self.last_batch_handle = last_batch_handle
@@ -255,7 +282,8 @@ class ImageIter(DataIter):
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
         """The image (h, w, c) as it goes into the batch, (c, h, w)."""
-        return nd.transpose(datum, axes=(2, 0, 1))
+        transposed: NDArray = nd.transpose(datum, axes=(2, 0, 1))
+        return transposed
 
 
 __reexported__ = (_get_interp_method,)

@@ -11,7 +11,8 @@ from .ndarray_iter import NDArrayIter
 
 __all__ = [
     "CSVIter", "DataBatch", "DataDesc", "DataIter", "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1", "LibSVMIter", "MNISTIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter", "io", "utils",
+    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1", "LibSVMIter", "MNISTIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter",
+    "io", "utils",
 ]  # fmt: skip
 
 for _name in __all__[:-2]:  # MXNet has all of them in mx.io.io

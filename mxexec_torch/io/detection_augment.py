@@ -116,7 +116,7 @@ class DetectionAugmenter:
         scale = _F32(engine.real(1, self._p.max_pad_scale))
         if scale < _F32(1.05):
             return image
-        x, y = _F32(engine.real(0, scale - 1)), _F32(engine.real(0, scale - 1))
+        x, y = _F32(engine.real(0, float(scale - 1))), _F32(engine.real(0, float(scale - 1)))
         objects.rows = objects.projected(objects.rows, np.array([-x, -y, scale, scale], np.float32))
         rows, columns = (_F32(side) for side in image.shape[:2])
         left, top = int(x * columns), int(y * rows)
@@ -142,10 +142,10 @@ class DetectionAugmenter:
         scale = _F32(engine.real(p.min_crop_scales[i], p.max_crop_scales[i])) + _F32(1e-12)
         least = max(_F32(p.min_crop_aspect_ratios[i]) / aspect, scale * scale)
         most = min(_F32(p.max_crop_aspect_ratios[i]) / aspect, _F32(1.0 / float(scale * scale)))
-        ratio = np.sqrt(_F32(engine.real(least, most)))
+        ratio = np.sqrt(_F32(engine.real(float(least), float(most))))
         w, h = min(_F32(1), scale * ratio), min(_F32(1), scale / ratio)
-        x = engine.real(0, 1 - w)
-        return np.array([x, engine.real(0, 1 - h), w, h], np.float32)
+        x = engine.real(0, float(1 - w))
+        return np.array([x, engine.real(0, float(1 - h)), w, h], np.float32)
 
     def _accepts(self, i: int, objects: _Objects, box: Label) -> bool:
         """Whether an object meets the sampler's conditions and one stays; then the objects become relative to the box."""

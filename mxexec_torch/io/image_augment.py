@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from ..errors import MXNetError
-from .image_codec import opencv
 from ..ops.runtime.resize import resize_image
+from .image_codec import opencv
 from .parameters import AugmentParameters
 from .random_engine import Engine
 
@@ -41,7 +41,7 @@ def resized(image: Image, width: int, height: int, method: int) -> Image:
     """The image at another size, by OpenCV, or by this package's own resizing where it is missing."""
     cv2 = opencv()
     if cv2 is None:
-        return resize_image(torch.from_numpy(np.ascontiguousarray(image)), height, width, method).numpy()  # type: ignore[no-any-return]
+        return resize_image(torch.from_numpy(np.ascontiguousarray(image)), height, width, method).numpy()
     return with_channels(cv2.resize(image, (width, height), interpolation=method))
 
 
@@ -141,7 +141,7 @@ class DefaultAugmenter:
             ratio = _F32(engine.real(*self._aspect))
         hs = 2 * scale / (1 + ratio)
         ws = ratio * hs
-        new_w, new_h = (float(max(p.min_img_size, min(p.max_img_size, scale * _F32(side)))) for side in (w, h))
+        new_w, new_h = (float(np.clip(scale * _F32(side), p.min_img_size, p.max_img_size)) for side in (w, h))
         matrix = np.array([[hs * a - shear * b * ws, hs * b + shear * a * ws, 0], [-b * ws, a * ws, 0]], np.float32)
         centre = matrix[:, 0] * _F32(w) + matrix[:, 1] * _F32(h)
         matrix[:, 2] = (np.array([new_w, new_h], np.float32) - centre) / 2
@@ -239,9 +239,9 @@ class DefaultAugmenter:
         """Noise along the principal components of natural colours."""
         alpha = np.array(engine.normals(self._p.pca_noise, 3), np.float32)
         noise = (_PCA * alpha).sum(1, dtype=np.float32)
-        return np.clip((image.astype(np.float32) + noise).astype(np.int32), 0, 255).astype(np.uint8)
+        return np.asarray(np.clip((image.astype(np.float32) + noise).astype(np.int32), 0, 255).astype(np.uint8))
 
 
 def _scaled(image: Image, alpha: float, beta: float) -> Image:
     """alpha * image + beta, rounded to even and cut off as OpenCV converts."""
-    return np.clip(np.rint(image.astype(np.float32) * _F32(alpha) + _F32(beta)), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(image.astype(np.float32) * _F32(alpha) + _F32(beta)), 0, 255).astype(np.uint8))

@@ -15,9 +15,9 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..errors import MXNetError
-from .image_codec import decode_pixels, opencv
 from ..recordio import unpack
 from .image_augment import DefaultAugmenter, Image
+from .image_codec import decode_pixels, opencv
 from .image_labels import LabelList, stored_label
 from .io import MXDataIter
 from .parameters import AugmentParameters, RecordParameters, read, warn_of_unknown

@@ -49,11 +49,10 @@ class Feed:
         self._waiting: deque[Entry] = deque()
         self._overflow = False
 
-    def before_first(self) -> None:
-        """Starts a pass, behind the records that filled the last batch when there were any."""
-        if self._overflow:
-            self._overflow = False
-        else:
+    def before_first(self, unfinished: bool = False) -> None:
+        """Starts a pass, behind the records that filled the last batch when there were any; after an unfinished pass, from the start."""
+        goes_on, self._overflow = self._overflow and not unfinished, False
+        if not goes_on:
             self._waiting.clear()
             self._source.before_first()
 
@@ -97,9 +96,15 @@ class Feed:
 class Decoder(Protocol):
     """Makes data and label of one record."""
 
-    data_shape: tuple[int, ...]
     data_type: Any
-    label_shape: tuple[int, ...]
+
+    @property
+    def data_shape(self) -> tuple[int, ...]:
+        """The shape of an image."""
+
+    @property
+    def label_shape(self) -> tuple[int, ...]:
+        """The shape of an image's labels."""
 
     def __call__(self, entry: Entry, engine: Engine | None, data: Array, label: Array) -> int:
         """Fills the arrays and returns the image's number."""
@@ -153,8 +158,9 @@ class RecordLoader:
 
     def before_first(self) -> None:
         """Starts a pass; batches decoded ahead are thrown away."""
+        unfinished = bool(self._queue)
         self._drop()
-        self._feed.before_first()
+        self._feed.before_first(unfinished)
 
     def _drop(self) -> None:
         waiting = [future for batch in self._queue for future in batch.work if not future.cancel()]

@@ -84,7 +84,8 @@ class ChunkSource:
         """The next records, None at the end; `count` is of no meaning here."""
         if self._at >= self.end:
             return None
-        start, records = self._at, []
+        start = self._at
+        records: list[Record] = []
         whole = self.end - start < self._chunk
         while self._at < self.end:
             record, following = self._file.read(self._at)
