@@ -1,0 +1,5 @@
+"""Further layers."""
+
+from __future__ import annotations
+
+from .basic_layers import *
