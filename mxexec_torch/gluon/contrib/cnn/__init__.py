@@ -1,0 +1,5 @@
+"""Deformable convolutions."""
+
+from __future__ import annotations
+
+from .conv_layers import *
