@@ -41,7 +41,7 @@ def resized(image: Image, width: int, height: int, method: int) -> Image:
     """The image at another size, by OpenCV, or by this package's own resizing where it is missing."""
     cv2 = opencv()
     if cv2 is None:
-        return resize_image(torch.from_numpy(np.ascontiguousarray(image)), height, width, method).numpy()
+        return resize_image(torch.from_numpy(np.require(image, requirements=["C", "W"])), height, width, method).numpy()
     return with_channels(cv2.resize(image, (width, height), interpolation=method))
 
 
