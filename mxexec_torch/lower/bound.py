@@ -23,6 +23,7 @@ from ..infer.solver import infer_dtypes, infer_shapes
 from ..ops.runtime.mode import backward_mode
 from ..registry import Grad
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
+from .backends import backend_name, compiled
 from .program import Program, build_program, explain
 
 __all__ = ["BoundGraph"]
@@ -63,6 +64,7 @@ class BoundGraph:
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
+        self._backend = backend_name()
         self._bindings: dict[int, Any] = {0: {id(v): req for v, req in zip(self.variables, self.reqs, strict=True)}}
         self._shadow: Program | None = None
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
@@ -79,6 +81,7 @@ class BoundGraph:
         found = self._programs.get(train)
         if found is None:
             found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings)
+            found.run = compiled(found, self._backend)
             self._programs[train] = found
         return found
 

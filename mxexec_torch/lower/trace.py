@@ -55,6 +55,7 @@ class LoweredNode:
     num_outputs: int
     writes: list[str]
     num_saved: int
+    takes: list[tuple[tuple[int, ...], torch.dtype]] = field(default_factory=list)  # shapes and types of the inputs
     calls: list[fx.Node] = field(default_factory=list)
     templates: dict[frozenset[int], Any] = field(default_factory=dict)  # printed forms by the results that are needed (source.py)
 
@@ -100,7 +101,7 @@ def _trace(signature: Signature) -> LoweredNode:
     recorder.graph.eliminate_dead_code()
     return LoweredNode(
         recorder.graph, recorder.inputs, results, [tuple(t.shape) for t in flat], [t.dtype for t in flat],
-        len(out.outputs), list(out.writes), len(out.saved),
+        len(out.outputs), list(out.writes), len(out.saved), list(zip(shapes, dtypes, strict=True)),
     )  # fmt: skip
 
 
