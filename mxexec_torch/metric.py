@@ -162,13 +162,13 @@ class CompositeEvalMetric(EvalMetric):
             return ValueError(f"Metric index {index} is out of range 0 and {len(self.metrics)}")
         return self.metrics[index]
 
-    def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
+    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]  # MXNet's names
         if self.label_names is not None:
-            label = OrderedDict((k, v) for k, v in label.items() if k in self.label_names)
+            labels = OrderedDict((k, v) for k, v in labels.items() if k in self.label_names)
         if self.output_names is not None:
-            pred = OrderedDict((k, v) for k, v in pred.items() if k in self.output_names)
+            preds = OrderedDict((k, v) for k, v in preds.items() if k in self.output_names)
         for metric in self.metrics:
-            metric.update_dict(label, pred)
+            metric.update_dict(labels, preds)
 
     def update(self, labels: Any, preds: Any) -> None:
         for metric in self.metrics:
