@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from .context import Context
@@ -368,15 +369,29 @@ class _Memory:
         if id(node) in stypes and stypes[id(node)] != "default":
             return zeros(stypes[id(node)], shape, ctx, dtype)
         if key is None or self._buffer is None or not buffered:
-            return wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
+            return wrap(_zeros(shape, dtype, ctx.device), ctx)
         held = self._buffer.get(key)
         if held is not None and held._t.numel() >= _numel(shape):
             if held._t.dtype != dtype:
                 raise MXNetError(f"shared_buffer entry {key!r} has dtype {_dtype_name(held)}, {show(dtype)} is needed")
             return wrap(held._t.reshape(-1)[: _numel(shape)].view(shape), ctx)
-        made = wrap(torch.zeros(shape, dtype=dtype, device=ctx.device), ctx)
+        made = wrap(_zeros(shape, dtype, ctx.device), ctx)
         self._buffer[key] = made
         return made
+
+
+_LARGE = 1 << 18  # bytes
+_NUMPY = {torch.float32: np.float32, torch.float64: np.float64, torch.int32: np.int32, torch.int64: np.int64, torch.float16: np.float16}
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """torch.zeros, whose large memory on the CPU comes zeroed from the system and is not touched before it is used."""
+    size = _numel(shape) * dtype.itemsize
+    if device.type != "cpu" or size < _LARGE or dtype not in _NUMPY:
+        return torch.zeros(shape, dtype=dtype, device=device)
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64  # torch's own alignment
+    return torch.from_numpy(raw[start : start + size].view(_NUMPY[dtype]).reshape(shape))
 
 
 def _numel(shape: Sequence[int]) -> int:
