@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import prod
 from typing import Any
 
 from .... import context
@@ -98,18 +99,16 @@ class _PixelShuffle(HybridBlock):
         assert len(self._factors) == self._ndim, f"{self._ndim} factors are needed, got {factor}"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:  # type: ignore[override]
-        ndim, rest = self._ndim, 1
-        for factor in self._factors:
-            rest *= factor
-        keep = (0,) * ndim
-        x = F.reshape(x, (0, -4, -1, rest, *keep))  # (N, C, f1 f2 ..., W1, W2, ...)
-        for i, factor in enumerate(self._factors[:-1]):
-            rest //= factor
-            x = F.reshape(x, (0, 0, *(0,) * i, -4, factor, rest, *keep))
-        order = [0, 1]
-        for i in range(ndim):
-            order += [2 + ndim + i, 2 + i]
-        return F.reshape(F.transpose(x, tuple(order)), (0, 0, *(-3,) * ndim))
+        rest, last = prod(self._factors), self._ndim - 1
+        x = F.reshape(x, (0, -4, -1, rest, *(0,) * self._ndim))  # (N, C, f1 f2 ..., W1, W2, ...)
+        for i, factor in enumerate(self._factors):  # axis after axis: `transpose` takes 6 dimensions at most
+            before, after = (0,) * (2 + i), (0,) * (last - i)
+            x = F.swapaxes(x, 2 + i, 3 + i)
+            if i < last:
+                rest //= factor
+                x = F.reshape(x, (*before, 0, -4, factor, rest, *after))
+            x = F.reshape(x, (*before, -3, *((0,) if i < last else ()), *after))
+        return x
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._factors if self._ndim > 1 else self._factors[0]})"
