@@ -96,7 +96,8 @@ class BoundGraph:
         if program.random:
             self._rng = _rng_state(self.devices)
         differentiable = bool(train and self._wanted)
-        with torch.set_grad_enabled(differentiable):
+        plain = not differentiable and observe is None and self._backend == "eager" and program.closed
+        with torch.inference_mode() if plain else torch.set_grad_enabled(differentiable):
             try:
                 results = run(*(self._leaves if differentiable else self._plain))
             except (RuntimeError, IndexError, ValueError) as error:

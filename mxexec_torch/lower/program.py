@@ -55,6 +55,11 @@ class Program:
     watch: Callable[[Node, Sequence[torch.Tensor], Sequence[torch.Tensor]], None] | None = None  # for interpreted graphs
 
     @cached_property
+    def closed(self) -> bool:
+        """Whether nothing but this package's own code sees the values inside (Custom operators are the user's)."""
+        return not self.interpreted and all(node.op is None or node.op.bind is None for node in self.nodes)
+
+    @cached_property
     def graph_module(self) -> fx.GraphModule | None:
         """The flat form as an fx graph; None when the graph has to be interpreted."""
         return None if self.interpreted else _flat_graph(self)

@@ -48,11 +48,14 @@ class _Axis:
 
 
 def _combine(data: Tensor, positions: Tensor, weights: Tensor, axis: int) -> Tensor:
+    if axis == -2:  # rows of whole lines are gathered many times faster than columns of single pixels
+        return _combine(data.transpose(-3, -2).contiguous(), positions, weights, -3).transpose(-3, -2).contiguous()
     shape = [-1] + [1] * (-axis - 1)
-    parts = [data.index_select(axis, p) * w.reshape(shape) for p, w in zip(positions, weights, strict=True)]
-    total: Tensor = parts[0]
-    for part in parts[1:]:
-        total = total + part
+    total: Tensor = data.index_select(axis, positions[0]) * weights[0].reshape(shape)
+    for place, weight in zip(positions[1:], weights[1:], strict=True):
+        part, weight = data.index_select(axis, place), weight.reshape(shape)
+        # whole numbers may be fused; with fractions the product is rounded before the sum, as in OpenCV
+        total = total + part * weight if data.dtype.is_floating_point else torch.addcmul(total, part, weight)
     return total
 
 
@@ -66,17 +69,15 @@ def _rounded(value: Tensor, dtype: torch.dtype) -> Tensor:
 def _fixed_point(data: Tensor, rows: _Axis, columns: _Axis) -> Tensor:
     across = _combine(data.int(), columns.positions, (columns.weights * _FIXED).round().int(), -2)
     weights = (rows.weights * _FIXED).round().int()[:, :, None, None]
-    parts = [across.index_select(-3, p) for p in rows.positions]
-    if len(parts) == 2:
+    if len(weights) == 2:
+        parts = [across.index_select(-3, p) for p in rows.positions]
         total = ((weights[0] * (parts[0] >> 4)) >> 16) + ((weights[1] * (parts[1] >> 4)) >> 16)
         return ((total + 2) >> 2).to(torch.uint8)
-    total = torch.full_like(parts[0], 1 << 21)
-    for part, weight in zip(parts, weights, strict=True):
-        total = total + part * weight
-    return (total >> 22).clamp(0, 255).to(torch.uint8)
+    return ((_combine(across, rows.positions, weights[:, 0, 0, 0], -3) + (1 << 21)) >> 22).clamp(0, 255).to(torch.uint8)
 
 
 @lru_cache(maxsize=256)
+@torch.inference_mode(False)  # kept for calls that are differentiated
 def _taps(size: int, wanted: int, interpolation: int, across: bool) -> tuple[Tensor, Tensor]:
     """Positions and weights (taps, wanted) along one axis; OpenCV stops the linear kernel at the border of rows only (`across`)."""
     scale = size / wanted
@@ -139,6 +140,7 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
 
 
 @lru_cache(maxsize=256)
+@torch.inference_mode(False)
 def _shares(size: int, wanted: int) -> Tensor:
     """The share of every source position in every output position (wanted, size); shares below 1/1000 of a pixel do not count."""
     scale = size / wanted
