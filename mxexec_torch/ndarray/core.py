@@ -60,7 +60,9 @@ class NDArray(Arithmetic, Indexing, Fluent):
     __array_priority__ = 1000.0  # numpy leaves `ndarray + NDArray` to us, and we refuse it as MXNet does
 
     def __init__(self, handle: Any = None, writable: bool = True) -> None:
-        key = getattr(handle, "value", handle)
+        if handle is not None and not isinstance(handle, NDArrayHandle):
+            raise AssertionError(f"NDArray takes an NDArrayHandle (ctypes.cast(handle, NDArrayHandle)), not {type(handle).__name__}")
+        key = None if handle is None else handle.value
         if key is None:  # an array that has no memory yet
             self._t, self._ctx, self._ag, self._rec = torch.empty(0), current_context(), None, None
         else:
