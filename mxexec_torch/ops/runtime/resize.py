@@ -68,12 +68,11 @@ def _rounded(value: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _fixed_point(data: Tensor, rows: _Axis, columns: _Axis) -> Tensor:
     across = _combine(data.int(), columns.positions, (columns.weights * _FIXED).round().int(), -2)
-    weights = (rows.weights * _FIXED).round().int()[:, :, None, None]
+    weights = (rows.weights * _FIXED).round().int()
     if len(weights) == 2:
-        parts = [across.index_select(-3, p) for p in rows.positions]
-        total = ((weights[0] * (parts[0] >> 4)) >> 16) + ((weights[1] * (parts[1] >> 4)) >> 16)
-        return ((total + 2) >> 2).to(torch.uint8)
-    return ((_combine(across, rows.positions, weights[:, 0, 0, 0], -3) + (1 << 21)) >> 22).clamp(0, 255).to(torch.uint8)
+        first, second = [w[:, None, None] * (across.index_select(-3, p) >> 4) for w, p in zip(weights, rows.positions, strict=True)]
+        return (((first >> 16) + (second >> 16) + 2) >> 2).to(torch.uint8)
+    return ((_combine(across, rows.positions, weights, -3) + (1 << 21)) >> 22).clamp(0, 255).to(torch.uint8)
 
 
 @lru_cache(maxsize=256)
