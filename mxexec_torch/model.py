@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 from collections import namedtuple
@@ -143,9 +144,14 @@ def _update_params(
             updater(*update)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "FeedForward":  # it needs callbacks, which need this module
-        from .feedforward import FeedForward
+# Further names that old code reads here, and the modules that have them. They load when asked for: callbacks need this module.
+_ELSEWHERE = {
+    "FeedForward": "feedforward", "Context": "context", "DataDesc": "io", "DataParallelExecutorManager": "executor_manager",
+    "LogValidationMetricsCallback": "callback", "Uniform": "initializer", "get_updater": "optimizer",
+}  # fmt: skip
 
-        return FeedForward
+
+def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        return getattr(importlib.import_module(f"{__package__}.{_ELSEWHERE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

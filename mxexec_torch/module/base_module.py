@@ -195,6 +195,7 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
             eval_metric.reset()
+            self._begin_epoch(epoch, train_data)
             values = self._train_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn)
             for name, value in values:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
@@ -209,6 +210,9 @@ class BaseModule:
                 for name, value in scores:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+        """Called by fit before the first batch of an epoch."""
 
     def _train_epoch(
         self, epoch: int, train_data: Any, eval_metric: Any, batch_end_callback: Any, monitor: Any, sparse_row_id_fn: Any
