@@ -22,26 +22,23 @@ def merge_equal(heads: Sequence[Entry]) -> list[Entry]:
         return list(heads)
     nodes = topological(heads)
     kept: dict[tuple[object, ...], Node] = {}
-    replaced: dict[int, Node] = {}
-    changed = False
+    replaced: dict[int, Node] = {}  # only what is another node now
     for node in nodes:
         if node.op is None:
-            replaced[id(node)] = node
             continue
-        inputs = [Entry(replaced[id(e.node)], e.index, e.version) for e in node.inputs]
         mine = node
-        if any(new.node is not old.node for new, old in zip(inputs, node.inputs, strict=True)):
+        inputs = node.inputs
+        if replaced and any(id(e.node) in replaced for e in inputs):
+            inputs = [Entry(replaced.get(id(e.node), e.node), e.index, e.version) for e in inputs]
             mine = Node(node.op, node.name, node.attrs, inputs, node.params)
             mine.subgraphs, mine.extra = node.subgraphs, node.extra
         if _mergeable(node):
-            key = (node.op.name, node.params.key, tuple(sorted(_placement(node).items())), *((id(e.node), e.index) for e in inputs))
-            first = kept.setdefault(key, mine)
-            changed |= first is not mine
-            mine = first
-        replaced[id(node)] = mine
-    if not changed:
+            mine = kept.setdefault((node.op.name, node.params.key, _placement(node), *[(id(e.node), e.index) for e in inputs]), mine)
+        if mine is not node:
+            replaced[id(node)] = mine
+    if not replaced:
         return list(heads)
-    return _separate(heads, [Entry(replaced[id(e.node)], e.index, e.version) for e in heads])
+    return _separate(heads, [Entry(replaced.get(id(e.node), e.node), e.index, e.version) for e in heads])
 
 
 def _separate(before: Sequence[Entry], merged: Sequence[Entry]) -> list[Entry]:
@@ -61,8 +58,11 @@ def _separate(before: Sequence[Entry], merged: Sequence[Entry]) -> list[Entry]:
 
 def _mergeable(node: Node) -> bool:
     op = node.op
-    return op is not None and not op.random and not op.eager_only and not node.subgraphs and all(spec.kind == "arg" for spec in op.inputs) and bool(node.inputs)
+    return (
+        op is not None and not op.random and not op.eager_only and not node.subgraphs and bool(node.inputs)
+        and all([spec.kind == "arg" for spec in op.inputs])
+    )  # fmt: skip
 
 
-def _placement(node: Node) -> dict[str, str]:
-    return {k: v for k, v in node.attrs.items() if k in ("__ctx_group__", "ctx_group")}
+def _placement(node: Node) -> tuple[str | None, ...]:
+    return node.attrs.get("__ctx_group__"), node.attrs.get("ctx_group")
