@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from .context import Context, current_context
 from .errors import MXNetError
-from .graph import topological
+from .graph import Node, topological
 from .infer.solver import infer_dtypes, infer_shapes
+from .lower.monitor import input_label
 from .lower.program import Program, build_program, explain
 from .ndarray.core import NDArray, wrap
 from .ndarray.plans import owned, store
@@ -34,6 +35,20 @@ class CachedOp:
         self.flags = dict(flags)
         self.thread_safe = thread_safe
         self._programs: dict[Any, Program] = {}
+        self._hook: tuple[Callable[[str, str, Any], Any], bool] | None = None
+        self._watching: dict[int, Callable[..., Any]] = {}
+
+    def _register_op_hook(self, callback: Callable[[str, str, Any], Any], monitor_all: bool = False) -> None:
+        """`callback(name, operator name, handle)` sees every operator's outputs, with monitor_all its inputs too."""
+        if self._hook != (callback, monitor_all):
+            self._hook, self._watching = (callback, monitor_all), {}
+
+    def _watched(self, program: Program, ctx: Context) -> Callable[..., Any]:
+        assert self._hook is not None
+        found = self._watching.get(id(program))
+        if found is None:
+            found = self._watching[id(program)] = watched(program, ctx, *self._hook)
+        return found
 
     def __call__(self, *args: NDArray, out: Any = None, default_ctx: Context | None = None) -> Any:
         """Runs the symbol; one output is returned as an array, several as a list. Errors: MXNetError for wrong numbers, shapes and types."""
@@ -49,7 +64,7 @@ class CachedOp:
         tensors = with_history(args) if records is not None else values
         try:
             with torch.set_grad_enabled(records is not None):
-                results = program.run(*tensors)
+                results = (program.run if self._hook is None else self._watched(program, ctx))(*tensors)
         except (RuntimeError, IndexError, ValueError) as error:
             raise explain(program, values, error) from error
         for variable, index in program.writes:
@@ -100,6 +115,30 @@ class CachedOp:
             store(target, array._t, "CachedOp", index)
             target._ag, target._rec = array._ag, array._rec
         return out
+
+
+def watched(program: Program, ctx: Context, callback: Callable[[str, str, Any], Any], inputs_too: bool) -> Callable[..., Any]:
+    """A form of the program that reports each operator as it runs."""
+
+    def ran(node: Node, inputs: Sequence[torch.Tensor], outputs: Any) -> None:
+        assert node.op is not None
+        found = []
+        if inputs_too:
+            found = [(input_label(node, position), tensor) for position, tensor in enumerate(inputs)]
+        tensors = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+        visible = node.op.output_names(node.params)[: node.op.num_visible(node.params)]
+        for label, tensor in [*found, *zip(visible, tensors, strict=False)]:
+            array = wrap(tensor.detach(), ctx)
+            callback(f"{node.name}_{label}", node.op.name, array.handle)
+
+    if program.graph_module is None:
+        program.watch = ran
+        return program.run
+    nested = program.nested()
+    for module in nested.children():
+        node = module.mxnet_node
+        module.register_forward_hook(lambda _module, inputs, outputs, node=node: ran(node, inputs, outputs))
+    return nested
 
 
 class _Update:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import torch
 
-from ..infer.rules import elementwise
+from ..infer.rules import any_dtype, elementwise
 from ..infer.state import Shapes
 from ..registry import Attrs, Aux, Out, State, Tensor, op
 from ..values import Double, Float, Int, Range
@@ -136,7 +136,9 @@ def group_adagrad_update(
     return Out(torch.addcdiv(weight, g, (new + epsilon).sqrt(), value=-lr), writes={"history": new})
 
 
-@op("reset_arrays", count=lambda a: a.num_arrays, variadic_names=lambda a, n: [f"array_{i}" for i in range(n)], outputs=(), **UPDATE)
+@op(
+    "reset_arrays", count=lambda a: a.num_arrays, variadic_names=lambda a, n: [f"array_{i}" for i in range(n)], outputs=(), dtype=any_dtype, **UPDATE
+)  # fmt: skip
 def reset_arrays(*data: Aux, num_arrays: Int) -> Out:
     """Sets all arrays to zero; no output. data: any shapes. Source: src/operator/contrib/reset_arrays.cc"""
     return Out(writes={f"array_{i}": torch.zeros_like(x) for i, x in enumerate(data)})
