@@ -162,7 +162,7 @@ class CompositeEvalMetric(EvalMetric):
             return ValueError(f"Metric index {index} is out of range 0 and {len(self.metrics)}")
         return self.metrics[index]
 
-    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]  # MXNet's names
+    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # MXNet's names
         if self.label_names is not None:
             labels = OrderedDict((k, v) for k, v in labels.items() if k in self.label_names)
         if self.output_names is not None:
@@ -517,6 +517,8 @@ class PCC(EvalMetric):
 
     def __init__(self, name: str = "pcc", output_names: Any = None, label_names: Any = None, has_global_stats: bool = True) -> None:
         self.k = 2
+        self.lcm: Any = None  # confusion matrices: since reset_local, since reset
+        self.gcm: Any = None
         super().__init__(name, output_names=output_names, label_names=label_names, has_global_stats=has_global_stats)
 
     def _grow(self, more: int) -> None:

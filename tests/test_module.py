@@ -85,7 +85,7 @@ def test_predict_and_score_drop_the_fill() -> None:
 
 
 def test_checkpoints_go_on(tmp_path: Path) -> None:
-    found, module = fit(mx, "sgd", epochs=2)
+    _, module = fit(mx, "sgd", epochs=2)
     prefix = str(tmp_path / "net")
     module.save_checkpoint(prefix, 2, save_optimizer_states=True)
     loaded = mx.mod.Module.load(prefix, 2, load_optimizer_states=True)

@@ -84,7 +84,7 @@ class NDArrayIter(DataIter):
 
     def iter_next(self) -> bool:
         self.cursor += self.batch_size
-        return self.cursor < self.num_data
+        return bool(self.cursor < self.num_data)
 
     def next(self) -> DataBatch:
         if not self.iter_next():
@@ -146,7 +146,7 @@ class NDArrayIter(DataIter):
 
     def getpad(self) -> int:
         if self.last_batch_handle == "pad":
-            return max(self.cursor + self.batch_size - self.num_data, 0)
+            return int(max(self.cursor + self.batch_size - self.num_data, 0))
         return -self.cursor if self._rolled() else 0
 
     def _shuffle_data(self) -> None:

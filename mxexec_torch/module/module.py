@@ -284,7 +284,7 @@ class Module(BaseModule):
         batch_size = self._exec_group.batch_size
         if kvstore and "dist" in kvstore.type and "_sync" in kvstore.type:
             batch_size *= kvstore.num_workers
-        return 1.0 / batch_size
+        return float(1.0 / batch_size)
 
     def _made_optimizer(self, optimizer: Any, params: Any, idx2name: dict[int, str], rescale_grad: float) -> Any:
         if isinstance(optimizer, str):

@@ -45,7 +45,8 @@ def sgd(
 ) -> None:  # fmt: skip
     """w <- w - lr (clip(rescale g) + wd w), or through the momenta: m <- momentum m - lr (...), w <- w + m."""
     for (lr, wd, _dtype, _device), members in _groups(_keys(weights, lrs, wds)):
-        w, g = _tensors(weights, members), _tensors(grads, members)
+        w = _tensors(weights, members)
+        g: Any = _tensors(grads, members)
         step = -lr * rescale
         if limit:
             g = torch._foreach_mul(g, rescale)
@@ -72,7 +73,8 @@ def adam(
 ) -> None:  # fmt: skip
     """Adam; `lrs` hold the bias correction already."""
     for (lr, wd, _dtype, _device), members in _groups(_keys(weights, lrs, wds)):
-        w, g = _tensors(weights, members), _tensors(grads, members)
+        w = _tensors(weights, members)
+        g: Any = _tensors(grads, members)
         mean, var = _tensors(means, members), _tensors(variances, members)
         if rescale != 1:
             g = torch._foreach_mul(g, rescale)

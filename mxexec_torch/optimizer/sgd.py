@@ -200,8 +200,8 @@ class LARS(_Momentum):
             momentum *= self.cur_lr / self.last_lr
         attrs = self._common(momentum=max(momentum, 0))
         for i, w, g, s, lr, wd in zip(indices, weights, grads, states, lrs, wds, strict=True):
-            dense = [a if a.stype == "default" else a.tostype("default") for a in (w, g)]
-            rate = self._scaled_rate(i, *dense, lr, wd)
+            full_w, full_g = (a if a.stype == "default" else a.tostype("default") for a in (w, g))
+            rate = self._scaled_rate(i, full_w, full_g, lr, wd)
             _sgd_one(w, g, s, half, {"lazy_update": self.lazy_update}, {"lr": rate, "wd": wd, **attrs})
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:

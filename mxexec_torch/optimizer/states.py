@@ -40,7 +40,10 @@ def _their_module(klass: type) -> str:
     return _THEIRS + module[len(_OURS) :]
 
 
-class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]  # the Python form: the C form cannot rename classes
+_Base: Any = pickle._Pickler  # the Python form: the C form cannot rename classes
+
+
+class _Pickler(_Base):  # type: ignore[misc]
     """Writes our classes under MXNet's names."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -52,7 +55,7 @@ class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]  # the Pyth
         else:
             super().save_global(obj, name)
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(_Base.dispatch)
     dispatch[type] = save_global
 
 

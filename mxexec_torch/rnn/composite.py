@@ -134,7 +134,7 @@ class FusedRNNCell(BaseRNNCell):
         stack = SequentialRNNCell()
         for layer in range(self._num_layers):
             cells = [self._layer(f"{self._prefix}{direction}{layer}_") for direction in self._directions]
-            stack.add(cells[0] if len(cells) == 1 else BidirectionalCell(*cells, output_prefix=f"{self._prefix}bi_l{layer}_"))
+            stack.add(cells[0] if len(cells) == 1 else BidirectionalCell(cells[0], cells[1], output_prefix=f"{self._prefix}bi_l{layer}_"))
             if self._dropout > 0 and layer != self._num_layers - 1:
                 stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{layer}_"))
         return stack
@@ -298,7 +298,7 @@ class ModifierCell(BaseRNNCell):
     def state_info(self) -> list[Any]:
         return self.base_cell.state_info  # type: ignore[no-any-return]
 
-    def begin_state(self, init_sym: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, init_sym: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         self._check_unmodified()
         func = kwargs.pop("func", init_sym)
         self.base_cell._modified = False
