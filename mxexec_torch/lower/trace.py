@@ -196,6 +196,8 @@ _OPERATORS = {
 
 def _target(func: Any, name: str) -> tuple[Any, bool]:
     """(fx target, whether it is a method). Methods of Tensor are recorded by name, dunders as Python operators."""
+    if func is torch.Tensor.__pow__:  # wrapped by torch under the name of another function
+        return python_operator.pow, False
     if getattr(torch.Tensor, name, None) is func or type(func).__name__ in ("method_descriptor", "wrapper_descriptor"):
         if name in _OPERATORS:
             return _OPERATORS[name], False

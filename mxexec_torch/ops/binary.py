@@ -30,7 +30,7 @@ def power(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 def hypot(lhs: Tensor, rhs: Tensor) -> Tensor:
     """sqrt(lhs^2 + rhs^2); integers through float32."""
-    return torch.hypot(lhs, rhs) if lhs.is_floating_point() else through_float(torch.hypot, lhs, rhs)
+    return rt.hypot(lhs, rhs) if lhs.is_floating_point() else through_float(torch.hypot, lhs, rhs)
 
 
 def _compare(function: Function) -> Function:

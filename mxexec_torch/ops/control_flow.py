@@ -7,7 +7,7 @@ come from torch's autograd. Facts: src/operator/control_flow.cc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
@@ -16,7 +16,7 @@ from ..graph import topological
 from ..infer.solver import infer_dtypes, infer_shapes
 from ..infer.state import NodeState, Shapes
 from ..registry import Attrs, Device, IsTrain, Tensor, op
-from ..values import Int, LongTuple
+from ..values import Int, LongTuple, Range
 from .runtime.control_flow import Body, branch_leaf, foreach_leaf, while_leaf
 
 __all__ = ["compile_bodies", "install", "look_inside"]
@@ -107,6 +107,19 @@ def _cond_rule(a: Attrs, s: NodeState) -> None:
                 s.unify_out(value, index)
 
 
+_ATTRIBUTES = {
+    "num_args", "num_outputs", "num_out_data", "max_iterations", "in_state_locs", "in_data_locs", "remain_locs", "cond_input_locs", "func_input_locs",
+    "func_var_locs", "then_input_locs", "else_input_locs", _RUN,
+}  # fmt: skip
+
+
+def _known(a: Attrs) -> None:
+    """Errors: MXNetError for an attribute that no control-flow operator has (what `bind` adds passes)."""
+    for name in a:
+        if name not in _ATTRIBUTES:
+            raise MXNetError(f"Cannot find argument '{name}'")
+
+
 def _outputs(a: Attrs) -> list[str]:
     return ["output"] if a.num_outputs == 1 else [f"output{i}" for i in range(a.num_outputs)]
 
@@ -115,7 +128,7 @@ def _control(name: str, graphs: Sequence[str], rule: Callable[[Attrs, Any], None
     listed = [*((g, "Symbol") for g in graphs), *((n, "tuple of <long>, required" if n.endswith("locs") else "int, required") for n in attributes)]
     return op(
         name, key_var_num_args="num_args", count=lambda a: a.num_args - len(graphs), variadic_names=lambda a, n: [f"data{i}" for i in range(n)],
-        outputs=_outputs, shape=rule, dtype=rule, bind=bind, random=True, any_attrs=True, listed=listed, table=(*graphs, "data", *attributes),
+        outputs=_outputs, shape=rule, dtype=rule, bind=bind, random=True, any_attrs=True, check=_known, listed=listed, table=(*graphs, "data", *attributes),
     )  # fmt: skip
 
 
@@ -136,7 +149,7 @@ def _bind_foreach(node: Any, inputs: Any, device: torch.device, requests: Any) -
     "_foreach", ("fn",), _foreach_rule, _bind_foreach, "num_args", "num_outputs", "num_out_data", "in_state_locs", "in_data_locs", "remain_locs"
 )
 def foreach(
-    *data: Tensor, num_args: Int, num_outputs: Int, num_out_data: Int, in_state_locs: LongTuple, in_data_locs: LongTuple,
+    *data: Tensor, num_args: Annotated[Int, Range(1)], num_outputs: Int, num_out_data: Int, in_state_locs: LongTuple, in_data_locs: LongTuple,
     remain_locs: LongTuple, train: IsTrain, device: Device, **more: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Runs its body over the first axis: (slices, states, other inputs) -> (outputs of the step, next states).
@@ -159,7 +172,8 @@ def _bind_while(node: Any, inputs: Any, device: torch.device, requests: Any) -> 
     "cond_input_locs", "func_input_locs", "func_var_locs",
 )  # fmt: skip
 def while_loop(
-    *data: Tensor, num_args: Int, num_outputs: Int, num_out_data: Int, max_iterations: Int, cond_input_locs: LongTuple,
+    *data: Tensor, num_args: Annotated[Int, Range(2)], num_outputs: Annotated[Int, Range(1)], num_out_data: Annotated[Int, Range(0)],
+    max_iterations: Annotated[Int, Range(1)], cond_input_locs: LongTuple,
     func_input_locs: LongTuple, func_var_locs: LongTuple, train: IsTrain, device: Device, **more: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Runs its body while the condition holds, at most max_iterations times.
@@ -182,7 +196,7 @@ def _bind_cond(node: Any, inputs: Any, device: torch.device, requests: Any) -> A
     "else_input_locs",
 )  # fmt: skip
 def cond(
-    *data: Tensor, num_args: Int, num_outputs: Int, cond_input_locs: LongTuple, then_input_locs: LongTuple, else_input_locs: LongTuple,
+    *data: Tensor, num_args: Annotated[Int, Range(3)], num_outputs: Annotated[Int, Range(1)], cond_input_locs: LongTuple, then_input_locs: LongTuple, else_input_locs: LongTuple,
     train: IsTrain, device: Device, **more: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Runs one of two branches, which the predicate chooses.

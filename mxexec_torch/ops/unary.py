@@ -71,16 +71,16 @@ _row("gammaln", rt.gammaln, "log |gamma(x)|.", _BASIC, aliases="_npx_gammaln _sp
 _row("logical_not", _hard_zero, "1 where x is 0, else 0, in x's type.", _BASIC, integers=_hard_zero, zero=True)
 
 _row("exp", torch.exp, "e^x.", _LOG, aliases="_sparse_exp")
-_row("expm1", torch.expm1, "e^x - 1.", _LOG, aliases="_sparse_expm1")
+_row("expm1", rt.expm1, "e^x - 1.", _LOG, aliases="_sparse_expm1")
 _row("log", torch.log, "The natural logarithm.", _LOG, aliases="_sparse_log")
 _row("log10", torch.log10, "The logarithm to base 10.", _LOG, aliases="_sparse_log10")
 _row("log2", torch.log2, "The logarithm to base 2.", _LOG, aliases="_sparse_log2")
 _row("log1p", torch.log1p, "log(1 + x).", _LOG, aliases="_sparse_log1p")
 
-_row("reciprocal", torch.reciprocal, "1 / x.", _POW)
+_row("reciprocal", rt.reciprocal, "1 / x.", _POW)
 _row("square", torch.square, "x^2.", _POW, aliases="_sparse_square", integers=torch.square)
 _row("sqrt", torch.sqrt, "The square root; infinite gradient at 0.", _POW, aliases="_sparse_sqrt")
-_row("rsqrt", torch.rsqrt, "1 / sqrt(x).", _POW, aliases="_sparse_rsqrt")
+_row("rsqrt", rt.rsqrt, "1 / sqrt(x).", _POW, aliases="_sparse_rsqrt")
 _row("cbrt", rt.cbrt, "The real cube root.", _POW, aliases="_sparse_cbrt")
 _row("rcbrt", rt.rcbrt, "1 / cbrt(x).", _POW)
 

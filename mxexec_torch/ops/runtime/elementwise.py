@@ -6,6 +6,7 @@ Backward passes are made of differentiable torch operations, so that second deri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,8 +14,9 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "arcsinh", "cbrt", "gamma", "gammaln", "hard_sigmoid", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt", "rint", "round_half_away", "scale_gradient", "smooth_l1",
-    "softsign", "straight_through_round", "straight_through_sign",
+    "arcsinh", "cbrt", "expm1", "gamma", "gammaln", "hard_sigmoid", "hypot", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt",
+    "reciprocal", "rint", "round_half_away", "rsqrt", "scale_gradient", "smooth_l1", "softsign", "straight_through_round",
+    "straight_through_sign",
 ]  # fmt: skip
 
 Tensor = torch.Tensor
@@ -47,23 +49,67 @@ def cbrt(x: Tensor) -> Tensor:
     return _Cbrt.apply(x) if _tracked(x) else _cbrt(x)
 
 
-class _Rcbrt(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = _cbrt(x).reciprocal()
-        ctx.save_for_backward(x, y)
-        return y
+# torch keeps the result of these four for the gradient, MXNet the input: what counts is what the input holds when backward runs.
+class _OfInput(torch.autograd.Function):
+    """function(x) with the gradient g * slope(x)."""
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        x, y = ctx.saved_tensors
-        return g * y / (-3.0 * x)  # type: ignore[no-any-return]
+    def forward(ctx: Any, x: Tensor, function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], Tensor]) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return function(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (x,) = ctx.saved_tensors
+        return grads[0] * ctx.slope(x), None, None
+
+
+def _rcbrt(x: Tensor) -> Tensor:
+    return _cbrt(x).reciprocal()
 
 
 @leaf
 def rcbrt(x: Tensor) -> Tensor:
     """1 / cbrt(x)."""
-    return _Rcbrt.apply(x) if _tracked(x) else _cbrt(x).reciprocal()
+    return _OfInput.apply(x, _rcbrt, lambda v: _rcbrt(v) / (-3.0 * v)) if _tracked(x) else _rcbrt(x)
+
+
+@leaf
+def rsqrt(x: Tensor) -> Tensor:
+    """1 / sqrt(x)."""
+    return _OfInput.apply(x, torch.rsqrt, lambda v: -0.5 * v.rsqrt() / v) if _tracked(x) else torch.rsqrt(x)
+
+
+@leaf
+def reciprocal(x: Tensor) -> Tensor:
+    """1 / x."""
+    return _OfInput.apply(x, torch.reciprocal, lambda v: -1.0 / (v * v)) if _tracked(x) else torch.reciprocal(x)
+
+
+class _Hypot(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x, y)
+        return torch.hypot(x, y)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, y = ctx.saved_tensors
+        share = grads[0] / torch.hypot(x, y)
+        return (share * x).sum_to_size(x.shape), (share * y).sum_to_size(y.shape)
+
+
+@leaf
+def hypot(x: Tensor, y: Tensor) -> Tensor:
+    """sqrt(x^2 + y^2), broadcasting; the gradient at (0, 0) is NaN."""
+    return _Hypot.apply(x, y) if _tracked(x) or _tracked(y) else torch.hypot(x, y)
+
+
+@leaf
+def expm1(x: Tensor) -> Tensor:
+    """exp(x) - 1."""
+    return _OfInput.apply(x, torch.expm1, torch.exp) if _tracked(x) else torch.expm1(x)
 
 
 def _gamma(x: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def _softmax_gradient(
     target = labels.reshape(p.shape[0], *p.shape[2:]) if multi_output else labels[: p.shape[0]]
     index, inside = _one_hot_terms(target, classes)
     if smooth_alpha and not multi_output:
-        rest = smooth_alpha / (classes - 1) if classes > 1 else float("inf")  # as the quotient of floats
+        rest = smooth_alpha / (classes - 1) if classes > 1 else 0.0
         grad = (p - rest).scatter_add(1, index, inside.to(p.dtype) * (rest + smooth_alpha - 1))
     else:
         grad = p.scatter_add(1, index, -inside.to(p.dtype))
