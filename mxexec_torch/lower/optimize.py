@@ -60,7 +60,7 @@ def _mergeable(node: Node) -> bool:
     op = node.op
     return (
         op is not None and not op.random and not op.eager_only and not node.subgraphs and bool(node.inputs)
-        and all([spec.kind == "arg" for spec in op.inputs])
+        and all(spec.kind == "arg" for spec in op.inputs)
     )  # fmt: skip
 
 
