@@ -31,7 +31,8 @@ def test_list_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert lines[0] == "0\t0.000000\ta/0.png" and lines[5] == "5\t1.000000\tb/5.png"
     assert main(["im2rec", prefix, root, "--resize", "16", "--center-crop", "--num-thread", "2", "--encoding", ".png", "--quality", "3"]) == 0
     assert "6 of 6 images" in capsys.readouterr().err
-    batch = mx.io.ImageRecordIter(path_imgrec=prefix + ".rec", path_imgidx=prefix + ".idx", data_shape=(3, 16, 16), batch_size=6, verbose=False).next()
+    files = {"path_imgrec": prefix + ".rec", "path_imgidx": prefix + ".idx"}
+    batch = mx.io.ImageRecordIter(**files, data_shape=(3, 16, 16), batch_size=6, verbose=False).next()
     assert batch.label[0].asnumpy().tolist() == [0, 0, 0, 1, 1, 1]
     square = cases.picture(0, 20, 30)[:, 5:25]
     expected = mx.image.imresize(mx.nd.array(square, dtype="uint8"), 16, 16).asnumpy()

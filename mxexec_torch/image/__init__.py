@@ -1,5 +1,8 @@
 """`mx.image` (also `mx.img`): images decoded, resized, cropped and augmented, for classification and detection, and iterators over them."""
 
+from .. import io, recordio
+from .. import ndarray as nd
+from ..util import is_np_array
 from . import detection, image
 from . import detection as det
 from .detection import *  # noqa: F403

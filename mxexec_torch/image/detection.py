@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import io
 from .. import ndarray as nd
 from ..io.image_codec import opencv
 from ..ndarray import NDArray
+from ..util import is_np_array
 from .augmenters import (
     Augmenter,
     CastAug,
@@ -228,5 +230,5 @@ class ImageDetIter(ImageIter):
 
 __reexported__ = (
     Augmenter, CastAug, ColorJitterAug, ColorNormalizeAug, ForceResizeAug, HueJitterAug, LightingAug, RandomGrayAug, RandomOrderAug,
-    ResizeAug, copyMakeBorder, fixed_crop,
+    ResizeAug, copyMakeBorder, fixed_crop, io, is_np_array,
 )  # fmt: skip

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import io, recordio
 from .. import ndarray as nd
-from .. import recordio
 from ..base import numeric_types
 from ..io.io import DataBatch, DataIter
 from ..ndarray import NDArray
+from ..util import is_np_array
 from .augmenters import (
     Augmenter,
     BrightnessJitterAug,
@@ -286,4 +287,4 @@ class ImageIter(DataIter):
         return transposed
 
 
-__reexported__ = (_get_interp_method,)
+__reexported__ = (_get_interp_method, io, is_np_array)

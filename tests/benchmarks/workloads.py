@@ -90,7 +90,7 @@ def resnet50_infer_8(mx: Any) -> Step:
 
 @workload
 def fused_lstm_train(mx: Any) -> Step:
-    shapes = dict(data=(networks.STEPS, LSTM_BATCH, networks.HIDDEN), softmax_label=(networks.STEPS * LSTM_BATCH,))
+    shapes = {"data": (networks.STEPS, LSTM_BATCH, networks.HIDDEN), "softmax_label": (networks.STEPS * LSTM_BATCH,)}
     return _training(mx, _executor(mx, networks.fused_lstm(mx), True, **shapes))
 
 

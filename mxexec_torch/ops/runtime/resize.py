@@ -70,8 +70,9 @@ def _fixed_point(data: Tensor, rows: _Axis, columns: _Axis) -> Tensor:
     across = _combine(data.int(), columns.positions, (columns.weights * _FIXED).round().int(), -2)
     weights = (rows.weights * _FIXED).round().int()
     if len(weights) == 2:
-        first, second = [w[:, None, None] * (across.index_select(-3, p) >> 4) for w, p in zip(weights, rows.positions, strict=True)]
-        return (((first >> 16) + (second >> 16) + 2) >> 2).to(torch.uint8)
+        first, second = [(w[:, None, None] * (across.index_select(-3, p) >> 4)) >> 16 for w, p in zip(weights, rows.positions, strict=True)]
+        total: Tensor = first + second
+        return ((total + 2) >> 2).to(torch.uint8)
     return ((_combine(across, rows.positions, weights, -3) + (1 << 21)) >> 22).clamp(0, 255).to(torch.uint8)
 
 
