@@ -124,11 +124,14 @@ def _outputs(a: Attrs) -> list[str]:
     return ["output"] if a.num_outputs == 1 else [f"output{i}" for i in range(a.num_outputs)]
 
 
-def _control(name: str, graphs: Sequence[str], rule: Callable[[Attrs, Any], None], bind: Any, *attributes: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _control(
+    name: str, graphs: Sequence[str], rule: Callable[[Attrs, Any], None], bind: Any, *attributes: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     listed = [*((g, "Symbol") for g in graphs), *((n, "tuple of <long>, required" if n.endswith("locs") else "int, required") for n in attributes)]
     return op(
         name, key_var_num_args="num_args", count=lambda a: a.num_args - len(graphs), variadic_names=lambda a, n: [f"data{i}" for i in range(n)],
-        outputs=_outputs, shape=rule, dtype=rule, bind=bind, random=True, any_attrs=True, check=_known, listed=listed, table=(*graphs, "data", *attributes),
+        outputs=_outputs, shape=rule, dtype=rule, bind=bind, random=True, any_attrs=True, check=_known, listed=listed,
+        table=(*graphs, "data", *attributes),
     )  # fmt: skip
 
 
@@ -196,8 +199,8 @@ def _bind_cond(node: Any, inputs: Any, device: torch.device, requests: Any) -> A
     "else_input_locs",
 )  # fmt: skip
 def cond(
-    *data: Tensor, num_args: Annotated[Int, Range(3)], num_outputs: Annotated[Int, Range(1)], cond_input_locs: LongTuple, then_input_locs: LongTuple, else_input_locs: LongTuple,
-    train: IsTrain, device: Device, **more: Any,
+    *data: Tensor, num_args: Annotated[Int, Range(3)], num_outputs: Annotated[Int, Range(1)], cond_input_locs: LongTuple,
+    then_input_locs: LongTuple, else_input_locs: LongTuple, train: IsTrain, device: Device, **more: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Runs one of two branches, which the predicate chooses.
 

@@ -12,8 +12,9 @@ import re
 from typing import Any
 
 import numpy as np
-import mxexec_torch  # noqa: F401 - registers the operators
 from hypothesis import strategies as st
+
+import mxexec_torch  # noqa: F401 - registers the operators
 from mxexec_torch import registry
 from mxexec_torch.registry import AttrSpec, OpDef
 
@@ -63,7 +64,8 @@ def _guess(spec: AttrSpec) -> Any:
     text = spec.type.describe
     if text.startswith("{"):
         return text[1:].split("'")[1]
-    return next((v for p, v in (("int", 2), ("long", 2), ("float", 0.5), ("double", 0.5), ("Shape", (2, 2)), ("bool", True)) if text.startswith(p)), "x")
+    guesses = (("int", 2), ("long", 2), ("float", 0.5), ("double", 0.5), ("Shape", (2, 2)), ("bool", True))
+    return next((v for p, v in guesses if text.startswith(p)), "x")
 
 
 def operators() -> list[str]:
@@ -124,7 +126,7 @@ def mutated(draw: st.DrawFn, name: str) -> Case:
         if case.sample and kind != "attr":
             continue  # moments need many draws
         inputs = dict(case.inputs)
-        names = [n for n in inputs]
+        names = list(inputs)
         if kind == "sizes":
             case = _resized(draw, case)
             continue
