@@ -96,7 +96,8 @@ def make_node(op: OpDef, name: str, attrs: dict[str, str], args: Sequence[Entry]
         else:
             entry = Entry(Node(None, f"{name}_{input_name}" if name else input_name, attrs.copy()))
         inputs.append(entry)
-    if matched != len(kwargs) and specs:  # an operator without inputs takes no notice of symbols given by keyword
+    # an operator without inputs takes no notice of symbols given by keyword, unless they stand for an attribute
+    if matched != len(kwargs) and (specs or any(name in op.attrs for name in kwargs)):
         raise unknown_inputs(kwargs, names)
     node = Node(op, name, attrs, inputs, params)
     node._specs = specs

@@ -39,8 +39,8 @@ SEEDS = [
     Case("_random_pdf_poisson", "seed", {"sample": integers(2, 3, high=5), "lam": positive(2)}, {}, grad=["lam"]),
     Case("_random_pdf_exponential", "seed", {"sample": positive(2, 3), "lam": positive(2)}, {}),
     Case("_random_pdf_gamma", "seed", {"sample": positive(2, 3), "alpha": positive(2), "beta": positive(2)}, {}),
-    Case("_random_pdf_negative_binomial", "seed", {"sample": integers(2, 3, high=5), "k": integers(2, low=1, high=4), "p": uniform(2, low=0.2, high=0.8)},
-         {}, grad=["p"]),
+    Case("_random_pdf_negative_binomial", "seed", {
+        "sample": integers(2, 3, high=5), "k": integers(2, low=1, high=4), "p": uniform(2, low=0.2, high=0.8)}, {}, grad=["p"]),
     Case("_random_pdf_generalized_negative_binomial", "seed", {"sample": integers(2, 3, high=5), "mu": positive(2), "alpha": positive(2)}, {},
          grad=["mu", "alpha"]),
     Case("_random_pdf_dirichlet", "seed", {"sample": uniform(2, 3, low=0.2, high=0.4), "alpha": positive(3)}, {}),
