@@ -36,7 +36,7 @@ def name_of(dtype: Any) -> str:
         return name
     if dtype is BFLOAT16 or (isinstance(dtype, np.dtype) and dtype.names == ("bfloat16",)):
         return "bfloat16"
-    name = np.dtype(dtype).name
+    name = str(np.dtype(dtype).name)
     if name not in NAME_TO_CODE:
         raise TypeError(f"element type {name} does not exist in MXNet")
     return name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -151,7 +150,7 @@ class Executor:
         for grad in out_grads:
             if not isinstance(grad, NDArray):
                 raise TypeError("inputs must be NDArray")
-        heads = []
+        heads: list[torch.Tensor | None] = []
         for i, grad in enumerate(list(out_grads)[: len(self.handle.heads)]):
             if not self.handle.needs_head_grad(i):
                 heads.append(None)  # loss layers ignore it whatever its shape
@@ -225,9 +224,10 @@ def _handle_callback(callback: Callable[[bytes, int], None], ctx: Context) -> Ca
 
     def call(name: str, tensor: Any) -> None:
         array = wrap(tensor.detach(), ctx)
-        handle = array.handle
+        handle = array.handle.value
+        assert handle is not None
         try:
-            callback(name.encode(), handle.value if isinstance(handle, ctypes.c_void_p) else handle)
+            callback(name.encode(), handle)
         except Exception as error:  # noqa: BLE001 - user code: MXNet swallows whatever a monitor raises
             print(f"monitor callback raised {type(error).__name__} at {name!r}, ignored: {error}", file=sys.stderr)
 

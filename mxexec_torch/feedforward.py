@@ -18,9 +18,14 @@ from .callback import LogValidationMetricsCallback
 from .context import Context, cpu
 from .executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from .initializer import Uniform
-
 from .model import (
-    BatchEndParam, _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint, save_checkpoint,
+    BatchEndParam,
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+    load_checkpoint,
+    save_checkpoint,
 )  # fmt: skip
 
 __all__ = ["FeedForward"]

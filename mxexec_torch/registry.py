@@ -78,7 +78,7 @@ class Attrs(dict[str, Any]):
     def key(self) -> tuple[Any, ...]:
         """A hashable identity of the values."""
         try:
-            return self._key  # type: ignore[has-type, no-any-return]
+            return self._key
         except AttributeError:
             self._key: tuple[Any, ...] = tuple(self.items())
             return self._key
@@ -398,7 +398,7 @@ def all_names() -> dict[str, OpDef]:
 
 
 def _read_signature(body: Callable[..., Any], described: Mapping[str, str]) -> tuple[tuple[InputSpec, ...], dict[str, AttrSpec], dict[str, str]]:
-    namespace = inspect.unwrap(body).__globals__  # type: ignore[attr-defined]
+    namespace = inspect.unwrap(body).__globals__
     inputs: list[InputSpec] = []
     attrs: dict[str, AttrSpec] = {}
     injected: dict[str, str] = {}

@@ -326,5 +326,6 @@ def test_loading_needs_no_second_copy(tmp_path: pathlib.Path) -> None:
             print(peak() - before)
     """)
     for step in ("save", "load"):
-        done = subprocess.run([sys.executable, "-c", program, step], cwd=tmp_path, capture_output=True, text=True, check=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+        env = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+        done = subprocess.run([sys.executable, "-c", program, step], cwd=tmp_path, capture_output=True, text=True, check=True, env=env)
     assert float(done.stdout) < megabytes * 1.1

@@ -280,7 +280,8 @@ class BoundGraph:
 
     def _float_program(self) -> Program:
         shapes = infer_shapes(self.nodes, {id(v): tuple(t.shape) for v, t in zip(self.variables, self.tensors, strict=True)})
-        given = {id(v): torch.float64 if i in self._integer and id(v) in self.differentiated else t.dtype for i, (v, t) in enumerate(zip(self.variables, self.tensors, strict=True))}
+        floated = {id(self.variables[i]) for i in self._integer} & self.differentiated
+        given = {id(v): torch.float64 if id(v) in floated else t.dtype for v, t in zip(self.variables, self.tensors, strict=True)}
         return build_program(self.heads, self.variables, shapes, infer_dtypes(self.nodes, given), self.devices, self._last_train)
 
 

@@ -34,7 +34,7 @@ class GradEntry(NamedTuple):
     """One output of a forward or backward node."""
 
     node: Node | GradNode
-    index: int
+    index: int  # type: ignore[assignment] - hides tuple.index, which nothing needs
 
 
 @dataclass
@@ -104,8 +104,8 @@ def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
                 grads.setdefault((id(entry.node), entry.index), []).append(gradient)
     result = [GradEntry(e.node, e.index) for e in heads]
     uses: dict[tuple[int, int], int] = {}
-    for variable in wanted:
-        result.append(_unique(_sum(grads.get((id(variable), 0), [])), uses))
+    for argument in wanted:
+        result.append(_unique(_sum(grads.get((id(argument), 0), [])), uses))
     return GradientGraph(result, input_grads)
 
 

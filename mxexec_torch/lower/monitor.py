@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -67,7 +67,7 @@ class Monitored:
         for position, tensor in enumerate(inputs):
             if tensor.requires_grad and torch.is_grad_enabled():
                 tensor = tensor.view_as(tensor)
-                tensor.register_hook(lambda grad, key=(id(node), position): self._gradients.__setitem__(key, grad))
+                tensor.register_hook(partial(self._gradients.__setitem__, (id(node), position)))
             result.append(tensor)
         return tuple(result)
 

@@ -20,7 +20,7 @@ import torch
 
 from ..context import Context, context_of, current_context
 from ..dtypes import BFLOAT16, NAME_TO_TORCH, numpy_type, torch_dtype
-from ..errors import MXNetError
+from ..errors import MXNetError, UnsupportedError
 from ..ops.reshape import apply_codes
 from . import gradients
 from .arithmetic import Arithmetic
@@ -244,10 +244,8 @@ class NDArray(Arithmetic, Indexing, Fluent):
         return self
 
     def as_np_ndarray(self) -> Any:
-        """The array as mx.np.ndarray, sharing memory and history."""
-        from ..numpy import ndarray as np_ndarray
-
-        return np_ndarray._adopt(self)
+        """The array as mx.np.ndarray. Errors: UnsupportedError, the NumPy interface (mx.np) is not part of this package yet."""
+        raise UnsupportedError("mx.np is not supported: as_np_ndarray() has nothing to return; stay with mx.nd, or use asnumpy()")
 
     def detach(self) -> NDArray:
         """The same memory without history and gradient."""

@@ -112,7 +112,7 @@ def selfatt_qk(
     return _finish(total, scale * scale, product_range(reach, reach, False), min_calib_range, max_calib_range, enable_float_output)
 
 
-_ALL_RANGES = {name: _quantized for name in ("min_qkv", "max_qkv", "min_attention", "max_attention")}
+_ALL_RANGES = dict.fromkeys(("min_qkv", "max_qkv", "min_attention", "max_attention"), _quantized)
 
 
 @op(

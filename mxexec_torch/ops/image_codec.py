@@ -152,7 +152,7 @@ def cv_copy_make_border(
 
 @op(
     "_imdecode", dtype=any_dtype, grad=Grad.MISSING, eager_only=True, any_attrs=True,
-    described={name: "int" for name in ("index", "x0", "y0", "x1", "y1", "c", "size")},
+    described=dict.fromkeys(("index", "x0", "y0", "x1", "y1", "c", "size"), "int"),
 )  # fmt: skip
 def imdecode(
     mean: Tensor, /, *, index: Int, x0: Int, y0: Int, x1: Int, y1: Int, c: Int, size: Int, **more: Any

@@ -16,7 +16,10 @@ from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Grad, Out, State, Tensor, op
 from ..values import Bool, Float, Int
 
-__all__ = ["UPDATE", "adam_moments", "adamw_step", "clipped", "complement", "finite_scale", "lamb_direction", "mixed_precision", "sgd_momentum_step", "sgd_step", "trust_ratio"]
+__all__ = [
+    "UPDATE", "adam_moments", "adamw_step", "clipped", "complement", "finite_scale", "lamb_direction", "mixed_precision", "sgd_momentum_step",
+    "sgd_step", "trust_ratio",
+]  # fmt: skip
 
 # What all optimizer operators share: no gradient, and no input names in MXNet's registry (so no symbols can be built of them there).
 UPDATE: dict[str, Any] = {"grad": Grad.MISSING, "lists_inputs": False}

@@ -135,7 +135,9 @@ def _norm_shape(a: Attrs, s: Shapes) -> None:
 
 
 @op("L2Normalization", floats_only=True, outputs=("output", "norm"), visible=1, shape=_norm_shape)
-def l2_normalization(data: Tensor, /, *, eps: Float = 1e-10, mode: Annotated[str, OneOf("channel", "instance", "spatial")] = "instance") -> tuple[Tensor, Tensor]:
+def l2_normalization(
+    data: Tensor, /, *, eps: Float = 1e-10, mode: Annotated[str, OneOf("channel", "instance", "spatial")] = "instance"
+) -> tuple[Tensor, Tensor]:
     """data over its L2 norm sqrt(sum of squares + eps), taken per instance, over channels (axis 1) or over positions (axes 2 and up).
 
     data (n, c, *k) -> same shape. Source: src/operator/l2_normalization.cc

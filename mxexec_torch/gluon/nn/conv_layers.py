@@ -268,7 +268,8 @@ class AvgPool1D(_Pooling):
     """The mean over windows of 1 axis. strides: the window's size unless given."""
 
     def __init__(
-        self, pool_size: Any = 2, strides: Any = None, padding: Any = 0, layout: str = "NCW", ceil_mode: bool = False, count_include_pad: bool = True, **kwargs: Any
+        self, pool_size: Any = 2, strides: Any = None, padding: Any = 0, layout: str = "NCW", ceil_mode: bool = False,
+        count_include_pad: bool = True, **kwargs: Any,
     ) -> None:
         super().__init__(_spread(pool_size, 1, "pool_size"), strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
 
@@ -277,7 +278,8 @@ class AvgPool2D(_Pooling):
     """The mean over windows of 2 axes. strides: the window's size unless given."""
 
     def __init__(
-        self, pool_size: Any = (2, 2), strides: Any = None, padding: Any = 0, ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True, **kwargs: Any
+        self, pool_size: Any = (2, 2), strides: Any = None, padding: Any = 0, ceil_mode: bool = False, layout: str = "NCHW",
+        count_include_pad: bool = True, **kwargs: Any,
     ) -> None:
         super().__init__(_spread(pool_size, 2, "pool_size"), strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
 
@@ -286,7 +288,8 @@ class AvgPool3D(_Pooling):
     """The mean over windows of 3 axes. strides: the window's size unless given."""
 
     def __init__(
-        self, pool_size: Any = (2, 2, 2), strides: Any = None, padding: Any = 0, ceil_mode: bool = False, layout: str = "NCDHW", count_include_pad: bool = True, **kwargs: Any
+        self, pool_size: Any = (2, 2, 2), strides: Any = None, padding: Any = 0, ceil_mode: bool = False, layout: str = "NCDHW",
+        count_include_pad: bool = True, **kwargs: Any,
     ) -> None:
         super().__init__(_spread(pool_size, 3, "pool_size"), strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
 

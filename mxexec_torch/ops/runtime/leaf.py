@@ -29,7 +29,8 @@ class recording:  # noqa: N801 - a context manager, named like a function
     """`with recording(r):` leaves called inside are recorded by r. One trace at a time: the tracer holds a lock."""
 
     def __init__(self, recorder: Recorder | None) -> None:
-        self._recorder, self._previous = recorder, None
+        self._recorder = recorder
+        self._previous: Recorder | None = None
 
     def __enter__(self) -> None:
         global _active
