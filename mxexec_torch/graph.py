@@ -60,7 +60,7 @@ class Entry(NamedTuple):
     """One output of a node. `version` is MXNet's write counter of a variable (1 at auxiliary inputs)."""
 
     node: Node
-    index: int = 0  # type: ignore[assignment] - hides tuple.index, which nothing needs
+    index: int = 0  # type: ignore[assignment]  # hides tuple.index, which nothing needs
     version: int = 0
 
 

@@ -44,7 +44,7 @@ def place(name: str) -> tuple[str, str]:
 
 def parameters(op: OpDef, kind: str) -> list[str]:
     """The parameter list of the published function; kind is 'nd' or 'sym'. Defaults: None for tensors, _Null for attributes."""
-    if op.variadic:
+    if op.variadic and op.table != ():  # an empty table: MXNet lists no inputs at all, and publishes none
         return [f"*{next(i.name for i in op.inputs if i.variadic)}", "**kwargs"]
     tensors = {i.name for i in op.inputs}
     names = [name for name, _ in op.argument_table()]

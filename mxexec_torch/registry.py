@@ -270,7 +270,7 @@ class OpDef:
         result: list[InputSpec] = []
         for spec in self.inputs:
             if spec.variadic:
-                n = self.count(a) if self.count else a[self.key_var_num_args] if self.key_var_num_args else variadic_count or 0
+                n = self.count(a) if self.count else a.get(self.key_var_num_args, variadic_count or 0)
                 names = self.variadic_names(a, n) if self.variadic_names else [f"arg{i}" for i in range(n)]
                 states = self.auxiliary(a) if self.auxiliary else ()
                 result.extend(InputSpec(name, "aux" if name in states else self._variadic_kind(spec, name)) for name in names)

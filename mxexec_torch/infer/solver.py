@@ -52,7 +52,7 @@ class _DtypePass:
 
     def apply(self, node: Node, s: NodeState) -> None:
         assert node.op is not None
-        (node.op.dtype or same_dtype)(node.params, s)  # type: ignore[arg-type] - this pass makes Dtypes
+        (node.op.dtype or same_dtype)(node.params, s)  # type: ignore[arg-type]  # this pass makes Dtypes
 
     def done(self, value: Any) -> bool:
         return value is not None

@@ -128,7 +128,7 @@ class NDArrayIter(DataIter):
             parts = [self._rows(source, begin, end) for begin, end in ranges]
             if kept is not None:
                 parts.insert(0, kept[position])
-            result.append(parts[0] if len(parts) == 1 else concat(*parts, dim=self._axis))  # type: ignore[misc] - made from the registry at import
+            result.append(parts[0] if len(parts) == 1 else concat(*parts, dim=self._axis))  # type: ignore[misc]  # made from the registry at import
         return result
 
     def _rolled(self) -> bool:

@@ -87,7 +87,7 @@ def _node_lines(node: Node | GradNode, versions: dict[int, int], copies: _Copies
         return [f"Variable:{node.name}"]
     lines = ["-" * 20, f"Op:{op_name}, Name={node.name}", "Inputs:"]
     for i, entry in enumerate(node.inputs):
-        source: Node | GradNode = entry.node  # type: ignore[attr-defined] - Entry and GradEntry both have one
+        source: Node | GradNode = entry.node  # type: ignore[attr-defined]  # Entry and GradEntry both have one
         if copies.needed(source, node):
             lines.append(f"\targ[{i}]={source.name}_{entry.index}_copy(0)")
             continue

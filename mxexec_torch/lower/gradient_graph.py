@@ -34,7 +34,7 @@ class GradEntry(NamedTuple):
     """One output of a forward or backward node."""
 
     node: Node | GradNode
-    index: int  # type: ignore[assignment] - hides tuple.index, which nothing needs
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nothing needs
 
 
 @dataclass

@@ -282,7 +282,7 @@ def _nest(program: Program) -> fx.GraphModule:
         form = program.lowered[id(node)]
         name = modules.make(node.name)
         module = fx.GraphModule({}, form.graph)
-        module.mxnet_node = node  # type: ignore[assignment] - nn.Module keeps any attribute
+        module.mxnet_node = node  # type: ignore[assignment]  # nn.Module keeps any attribute
         root.add_module(name, module)
         inputs = tuple(_moved(graph, values[id(e.node), e.index], program.devices, e.node, node) for e in node.inputs)
         call = graph.call_module(name, inputs)

@@ -257,7 +257,7 @@ def _run(name: str, data: Sequence[Tensor], train: bool, device: torch.device, m
 
 
 @op(
-    "_sg_mkldnn_conv", variadic_names=_conv_names, any_attrs=True, listed=(), table=(),
+    "_sg_mkldnn_conv", key_var_num_args="num_args", variadic_names=_conv_names, any_attrs=True, listed=(), table=(),
     auxiliary=lambda a: ("mean", "var") if _flag(a, "with_bn") else (), outputs=_outputs, shape=_shape, dtype=_dtype(True),
     bind=_bind(_quantized_conv), grad=Grad.ZERO, renamed={"with_relu": "with_act", "with_postsum_relu": "with_postsum_act"},
 )  # fmt: skip
@@ -271,7 +271,7 @@ def sg_mkldnn_conv(*data: Tensor, train: IsTrain, device: Device, **more: Any) -
 
 
 @op(
-    "_sg_mkldnn_fully_connected", variadic_names=_fc_names, any_attrs=True, listed=(), table=(),
+    "_sg_mkldnn_fully_connected", key_var_num_args="num_args", variadic_names=_fc_names, any_attrs=True, listed=(), table=(),
     outputs=_fc_outputs, shape=_shape, dtype=_dtype(False), bind=_bind(_quantized_fc), grad=Grad.ZERO, renamed={"with_relu": "with_eltwise"},
 )  # fmt: skip
 def sg_mkldnn_fully_connected(*data: Tensor, train: IsTrain, device: Device, **more: Any) -> Any:

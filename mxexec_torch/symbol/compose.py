@@ -64,7 +64,7 @@ def parse_attributes(op: OpDef, attrs: Mapping[str, str]) -> tuple[Attrs, list[I
         for name in _COUNTS:
             if name in params and isinstance(params[name], int) and params[name] > _MOST:
                 raise MXNetError(f"value {params[name]} for Parameter {name} exceed bound [0,{_MOST}], in operator {op.name}")
-        fixed = not op.variadic or op.count is not None or bool(op.key_var_num_args)
+        fixed = not op.variadic or op.count is not None or op.key_var_num_args in params
         found = params, (op.node_inputs(params) if fixed else None)
         if len(_CACHE) >= _CACHE_SIZE:
             _CACHE.clear()
