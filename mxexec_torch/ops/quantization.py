@@ -26,15 +26,18 @@ def quantized_type(out_type: str, low: float | None, high: float | None) -> torc
     return torch.uint8 if out_type == "uint8" else torch.int8
 
 
-def range_inputs(first: int, outputs: int = 3) -> Callable[[Attrs, Shapes], None]:
-    """The first input and output have one shape; inputs from `first` on and the other outputs are ranges of shape (1,)."""
+def range_inputs(first: int, outputs: int = 3, waits: bool = False) -> Callable[[Attrs, Shapes], None]:
+    """The first input and output have one shape; inputs from `first` on and the other outputs are ranges of shape (1,).
+
+    waits: the outputs stay unknown as long as the first input is.
+    """
 
     def rule(a: Attrs, s: Shapes) -> None:
         s.unify_out(s.get(0))
         s.unify(0, s.out())
         for position in range(first, len(s.inputs)):
             s.unify(position, (1,))
-        for index in range(1, min(outputs, len(s.outputs))):
+        for index in range(1, 1 if waits and s.get(0) is None else min(outputs, len(s.outputs))):
             s.unify_out((1,), index)
 
     return rule

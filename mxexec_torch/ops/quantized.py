@@ -54,15 +54,15 @@ def _dtypes(first: int, out: torch.dtype | None, *fixed: tuple[str, torch.dtype]
     return rule
 
 
-def _ranges(rule: Callable[[Attrs, Shapes], None]) -> Callable[[Attrs, Shapes], None]:
-    """A layer's rule, and shape (1,) for all ranges."""
+def _ranges(rule: Callable[[Attrs, Shapes], None], waits: bool = True) -> Callable[[Attrs, Shapes], None]:
+    """A layer's rule, and shape (1,) for all ranges; with `waits` those of the outputs stay unknown as long as the first input is."""
 
     def both(a: Attrs, s: Shapes) -> None:
         rule(a, s)
         for name in s.names:
             if name.startswith(("min_", "max_")):
                 s.unify(name, (1,))
-        for index in range(1, len(s.outputs)):
+        for index in range(1, 1 if waits and s.inputs[0] is None else len(s.outputs)):
             s.unify_out((1,), index)
 
     return both
@@ -83,7 +83,7 @@ def _conv_check(a: Attrs) -> None:
 
 
 @op(
-    "_contrib_quantized_conv", present=_BIAS, shape=_ranges(conv_shape), check=_conv_check, outputs=_NAMES, grad=Grad.ZERO,
+    "_contrib_quantized_conv", present=_BIAS, shape=_ranges(conv_shape, waits=False), check=_conv_check, outputs=_NAMES, grad=Grad.ZERO,
     dtype=_dtypes(-1, torch.int32, ("weight", torch.int8), ("bias", torch.int8)),
 )  # fmt: skip
 def quantized_conv(
@@ -184,7 +184,7 @@ def _act_check(a: Attrs) -> None:
 
 
 @op(
-    "_contrib_quantized_act", shape=range_inputs(1), dtype=_dtypes(1, torch.int8), check=_act_check, outputs=_NAMES, grad=Grad.ZERO,
+    "_contrib_quantized_act", shape=range_inputs(1, waits=True), dtype=_dtypes(1, torch.int8), check=_act_check, outputs=_NAMES, grad=Grad.ZERO,
 )  # fmt: skip
 def quantized_act(
     data: Tensor, min_data: Tensor, max_data: Tensor, /, *, act_type: Annotated[str, OneOf("relu", "sigmoid", "softrelu", "softsign", "tanh")]
@@ -263,6 +263,12 @@ def _pair_shape(a: Attrs, s: Shapes) -> None:
     range_inputs(2)(a, s)
 
 
+def _product_shape(a: Attrs, s: Shapes) -> None:
+    """Nothing is known before both factors are."""
+    if s.inputs[0] is not None and s.inputs[1] is not None:
+        _pair_shape(a, s)
+
+
 def _pair_dtype(calibrated: Callable[[Attrs], bool]) -> Callable[[Attrs, Dtypes], None]:
     def rule(a: Attrs, t: Dtypes) -> None:
         float_inputs(2)(a, t)
@@ -295,23 +301,31 @@ def quantized_elemwise_add(
 ) -> Triple:  # fmt: skip
     """Sum of 8-bit arrays of different ranges.
 
-    lhs, rhs 8-bit of one shape -> int32, or 8-bit for a calibrated range, and the range.
+    lhs, rhs 8-bit of one shape -> int32, or 8-bit for a calibrated range, and the range. Without a calibrated range the uint8 one of two arrays
+    of different types only counts as -128..127, since MXNet forces it into int8 after scaling it for int32.
     Source: src/operator/quantization/mkldnn/mkldnn_quantized_elemwise_add.cc
     """
     reach = [largest(lhs_min, lhs_max), largest(rhs_min, rhs_max)]
     if min_calib_range is not None and max_calib_range is not None:
         low, high = _value(lhs_min, min_calib_range), _value(lhs_min, max_calib_range)
         kind = lhs.dtype if lhs.dtype == rhs.dtype else torch.int8
+        scale = ratio(levels(kind), largest(low, high))
+        scales = [scale / ratio(levels(x.dtype), r) for x, r in zip((lhs, rhs), reach, strict=True)]
     else:
         high = reach[0] + reach[1]
         low, kind = -high, torch.int32
-    scale = ratio(levels(kind), largest(low, high))
-    total = lhs.float() * (scale * reach[0] / levels(lhs.dtype)) + rhs.float() * (scale * reach[1] / levels(rhs.dtype))
+        scales = [r * levels(kind) / (high * levels(x.dtype)) for x, r in zip((lhs, rhs), reach, strict=True)]
+    terms = []
+    for x, scale in zip((lhs, rhs), scales, strict=True):
+        scaled = x.float() * scale
+        # an unsigned array next to a signed one is first brought into int8, of the output's scale
+        terms.append(to_integers(scaled, torch.int8).float() if x.dtype == torch.uint8 and lhs.dtype != rhs.dtype else scaled)
+    total = terms[0] + terms[1]
     return to_integers(total, kind), low, high
 
 
 @op(
-    "_contrib_quantized_elemwise_mul", shape=_pair_shape, dtype=_pair_dtype(_calibrated), grad=Grad.ZERO,
+    "_contrib_quantized_elemwise_mul", shape=_product_shape, dtype=_pair_dtype(_calibrated), grad=Grad.ZERO,
     outputs=lambda a: ("output",) if a.enable_float_output else _NAMES,
 )  # fmt: skip
 def quantized_elemwise_mul(
@@ -320,7 +334,8 @@ def quantized_elemwise_mul(
 ) -> Tensor | Triple:  # fmt: skip
     """Product of int8 arrays.
 
-    lhs, rhs int8 of one shape -> int32 and its range; int8 for a calibrated range (cut, not rounded); float32 with enable_float_output.
+    lhs, rhs int8 of one shape -> int32 and its range; int8 for a calibrated range (cut, not rounded; too large ones wrap around);
+    float32 with enable_float_output.
     Source: src/operator/quantization/quantized_elemwise_mul.cc
     """
     product = lhs.to(torch.int32) * rhs.to(torch.int32)
@@ -330,7 +345,7 @@ def quantized_elemwise_mul(
         return product.float() * unit
     if min_calib_range is not None and max_calib_range is not None:
         low, high = _value(lhs_min, min_calib_range), _value(lhs_min, max_calib_range)
-        return (product.float() * (ratio(INT8_RANGE, largest(low, high)) * unit)).clamp(-128.0, 127.0).trunc().to(torch.int8), low, high
+        return (product.float() * (ratio(INT8_RANGE, largest(low, high)) * unit)).to(torch.int32).to(torch.int8), low, high
     bound = product_range(reach[0], reach[1], False)
     return product, -bound, bound
 
@@ -340,7 +355,7 @@ def _bn_shape(a: Attrs, s: Shapes) -> None:
     if data is not None:
         for name in ("gamma", "beta", "moving_mean", "moving_var"):
             s.unify(name, (data[a.axis % len(data)],))
-    range_inputs(5)(a, s)
+    range_inputs(5, waits=True)(a, s)
 
 
 def _bn_check(a: Attrs) -> None:
@@ -367,7 +382,7 @@ def quantized_batch_norm(
     inverse = (1.0 / (moving_var.double() + eps).sqrt()).float()
     shape = [1] * data.ndim
     shape[axis % data.ndim] = -1
-    scale = (gamma * inverse * largest(min_data, max_data) / reach).reshape(shape)
+    scale = (gamma * inverse * largest(min_data, max_data) / reach / (1.0 + eps) ** 0.5).reshape(shape)
     shift = ((beta - moving_mean * gamma * inverse) * INT8_RANGE / reach).reshape(shape)
     return to_integers(signed.float() * scale + shift, torch.int8), low, high
 

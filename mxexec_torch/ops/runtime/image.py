@@ -69,7 +69,7 @@ def adjust_hue(data: Tensor, turn: Tensor) -> Tensor:
     colored = spread > torch.finfo(torch.float32).eps
     strength = torch.where(light < 0.5, spread / (high + low), spread / (2.0 - high - low))
     strength = torch.where(colored, strength, 0.0)
-    unit = 60.0 / spread
+    unit = torch.full_like(spread, 60.0) / spread  # correctly rounded, unlike 60.0 / spread
     hue = torch.where(high == r, (g - b) * unit, torch.where(high == g, (b - r) * unit + 120.0, (r - g) * unit + 240.0))
     hue = torch.where(hue < 0, hue + 360.0, hue)
     position = torch.remainder((torch.where(colored, hue, 0.0) + turn * 360.0) * (1.0 / 60.0), 6.0)
