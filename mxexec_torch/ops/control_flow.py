@@ -16,6 +16,7 @@ from ..graph import topological
 from ..infer.solver import infer_dtypes, infer_shapes
 from ..infer.state import NodeState, Shapes
 from ..registry import Attrs, Device, IsTrain, Tensor, op
+from ..semantics import is_np_shape
 from ..values import Int, LongTuple, Range
 from .runtime.control_flow import Body, branch_leaf, foreach_leaf, while_leaf
 
@@ -51,6 +52,11 @@ def _rows(state: NodeState, value: Any, rows: int) -> Any:
     return value if value is None or not isinstance(state, Shapes) else (rows, *value)
 
 
+def _step(value: Any) -> Any:
+    """The shape of one step's slice; outside np_shape an array of one dimension gives slices of shape (1,)."""
+    return value[1:] if len(value) > 1 or is_np_shape() else (1,)
+
+
 def _foreach_rule(a: Attrs, s: NodeState) -> None:
     if not s.subgraphs:
         raise s.fail("this operator needs its body as a subgraph")
@@ -61,12 +67,15 @@ def _foreach_rule(a: Attrs, s: NodeState) -> None:
     inside: list[Any] = [None] * len(locs)
     for position, loc in enumerate(locs):
         value = s.inputs[position]
-        inside[loc] = value[1:] if shapes and position < data and value is not None else value
+        inside[loc] = _step(value) if shapes and position < data and value is not None else value
         if inside[loc] is None and data <= position < data + states:
             inside[loc] = s.out(a.num_out_data + position - data)
     found, outputs = look_inside(s.subgraphs[0], inside, s)
     for position, loc in enumerate(locs):
-        s.unify(position, _rows(s, found[loc], length) if position < data else found[loc])
+        if not shapes or position >= data:
+            s.unify(position, found[loc])
+        elif s.inputs[position] is None or len(s.inputs[position]) > 1 or is_np_shape():
+            s.unify(position, _rows(s, found[loc], length))
     for index, value in enumerate(outputs):
         if index < a.num_out_data:
             s.unify_out(_rows(s, value, length), index)

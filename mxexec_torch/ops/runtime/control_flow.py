@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
+from ...semantics import is_np_shape
 from .leaf import leaf
 
 __all__ = ["Body", "body_leaf", "branch_leaf", "foreach_leaf", "while_leaf"]
@@ -37,6 +38,11 @@ def _empty(known: Sequence[tuple[tuple[int, ...], torch.dtype]], device: torch.d
     return [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in known]
 
 
+def _step(row: Tensor) -> Tensor:
+    """One step's slice: outside np_shape there are no arrays without dimensions."""
+    return row.reshape(1) if row.ndim == 0 and not is_np_shape() else row
+
+
 def _named(function: Run) -> Run:
     function.__qualname__ = function.__name__
     return leaf(function)
@@ -57,12 +63,12 @@ def foreach_leaf(body: Body, data_locs: Sequence[int], state_locs: Sequence[int]
             return _arrange(count, (data_locs, slices), (state_locs, states), (remain_locs, remain))
 
         if device.type == "meta" or length == 0:
-            known = body.describe(arguments([d.new_empty(d.shape[1:]) for d in data]))
+            known = body.describe(arguments([_step(d.new_empty(d.shape[1:])) for d in data]))
             stacked = _empty([((length, *shape), dtype) for shape, dtype in known[:num_out_data]], device)
             return *stacked, *(_empty(known[num_out_data:], device) if length else [s.clone() for s in states])
         steps: list[list[Tensor]] = []
         for slices in zip(*(d.unbind(0) for d in data), strict=True):
-            results = body(arguments(slices), train)
+            results = body(arguments([_step(d) for d in slices]), train)
             steps.append(results[:num_out_data])
             states = results[num_out_data:]
         return *(torch.stack(column) for column in zip(*steps, strict=True)), *states
