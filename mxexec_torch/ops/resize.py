@@ -71,6 +71,8 @@ def upsampling(
     """
     if sample_type == "bilinear":
         x, weight = data
+        if x.shape[1] != num_filter:
+            raise MXNetError(f"UpSampling: num_filter={num_filter} must be the number of channels, got data of shape {show(tuple(x.shape))}")
         return F.conv_transpose2d(x, weight, None, scale, scale // 2, groups=num_filter)
     height = _upsampled_shape([tuple(x.shape) for x in data], scale, sample_type, multi_input_mode)[2]
     grown = [F.interpolate(x, size=(x.shape[2] * (height // x.shape[2]), x.shape[3] * (height // x.shape[2]))) for x in data]
