@@ -102,7 +102,8 @@ def _fill(mx: Any, target: Any, value: np.ndarray) -> None:
 
 def _symbol(mx: Any, case: Case, result: Result, stage: _Stage) -> None:
     given = {name: mx.sym.Variable(name, stype=spec.stype) for name, spec in case.inputs.items()}
-    symbol = _call(mx, mx.sym, case, given, **({} if case.build else {"name": "op"}))
+    with mx.name.NameManager():  # automatic names count from 0
+        symbol = _call(mx, mx.sym, case, given, **({} if case.build else {"name": "op"}))
     symbol = mx.sym.Group(symbol) if isinstance(symbol, (list, tuple)) else symbol
     arguments, auxiliary = symbol.list_arguments(), symbol.list_auxiliary_states()
     result.facts["names"] = {"arguments": arguments, "outputs": symbol.list_outputs(), "aux": auxiliary}
@@ -231,7 +232,8 @@ def _record_sample(result: Result, path: str, mode: str, first: list[np.ndarray]
 
 def _symbol_sample(mx: Any, case: Case, result: Result, stage: _Stage) -> None:
     given = {name: mx.sym.Variable(name) for name in case.inputs}
-    symbol = _call(mx, mx.sym, case, given, **({} if case.build else {"name": "op"}))
+    with mx.name.NameManager():  # automatic names count from 0
+        symbol = _call(mx, mx.sym, case, given, **({} if case.build else {"name": "op"}))
     result.facts["names"] = {"arguments": symbol.list_arguments(), "outputs": symbol.list_outputs(), "aux": symbol.list_auxiliary_states()}
     shapes = {n: a.shape for n, a in case.inputs.items()}
     stage.name = "infer"
