@@ -80,12 +80,8 @@ class DataParallelExecutorGroup:
         for_training: bool, inputs_need_grad: bool, shared_group: DataParallelExecutorGroup | None = None, logger: Any = logging,
         fixed_param_names: Sequence[str] | None = None, grad_req: Any = "write", state_names: Sequence[str] | None = None, group2ctxs: Any = None,
     ) -> None:  # fmt: skip
-        self.symbol = symbol
-        self.param_names = param_names
-        self.arg_names = symbol.list_arguments()
-        self.aux_names = symbol.list_auxiliary_states()
-        self.contexts = contexts
-        self.workload = workload
+        self.symbol, self.contexts, self.workload = symbol, contexts, workload
+        self.arg_names, self.aux_names, self.param_names = symbol.list_arguments(), symbol.list_auxiliary_states(), param_names
         self.group2ctxs = _prepare_group2ctxs(group2ctxs, len(contexts))
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad

@@ -227,14 +227,10 @@ class LBSGD(Optimizer):
             "Large-batch SGD: batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d",
             batch_scale, warmup_epochs, warmup_strategy, updates_per_epoch,
         )  # fmt: skip
-        self.momentum = momentum
-        self.multi_precision = multi_precision
-        self.warmup_strategy = warmup_strategy
-        self.warmup_epochs = warmup_epochs
-        self.batch_scale = batch_scale
-        self.updates_per_epoch = updates_per_epoch
+        self.momentum, self.multi_precision = momentum, multi_precision
+        self.warmup_strategy, self.warmup_epochs = warmup_strategy, warmup_epochs
+        self.batch_scale, self.updates_per_epoch, self.num_epochs = batch_scale, updates_per_epoch, num_epochs
         self.init_updates = begin_epoch * updates_per_epoch
-        self.num_epochs = num_epochs
         self.lbmult = 1
         self.cumgrads: dict[Any, dict[str, Any]] = {}
         self.adaptive = False
