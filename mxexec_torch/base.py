@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import MXNetError, NotImplementedForSymbol
+from .errors import MXNetError, NotImplementedForSymbol, NotSupportedForSparseNDArray  # noqa: F401 - mxnet.base has all three
 
 __all__ = ["MXNetError"]  # what `from mxnet.base import *` gives; the other names are imported one by one
 
@@ -40,24 +40,6 @@ class _NullType:
 
 
 _Null = _NullType()
-
-
-class NotSupportedForSparseNDArray(MXNetError):
-    """A function that exists for dense arrays only was called on a sparse one."""
-
-    def __init__(self, function: Any, alias: str | None, *args: Any) -> None:
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = tuple(str(type(a)) for a in args)
-
-    def __str__(self) -> str:
-        text = f"Function {self.function}"
-        if self.alias:
-            text += f' (namely operator "{self.alias}")'
-        if self.args:
-            text += f" with arguments ({', '.join(self.args)})"
-        return text + " is not supported for SparseNDArray and only available in NDArray."
 
 
 class MXCallbackList(ctypes.Structure):

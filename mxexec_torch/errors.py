@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FileFormatError", "MXNetError", "NotImplementedForSymbol", "OutOfBoundsError", "UnsupportedError", "translated"]
+__all__ = ["FileFormatError", "MXNetError", "NotImplementedForSymbol", "NotSupportedForSparseNDArray", "OutOfBoundsError", "UnsupportedError", "translated"]
 
 
 class MXNetError(RuntimeError):
@@ -21,8 +21,10 @@ class FileFormatError(MXNetError):
     """A file or buffer that is not what it should be (truncated, corrupt, hostile)."""
 
 
-class NotImplementedForSymbol(MXNetError):
-    """An NDArray-only function was called on a Symbol."""
+class _UnavailableFunction(MXNetError):
+    """A function that another kind of object has was called; subclasses say in `ending` what has it and what has not."""
+
+    ending = ""
 
     def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
         super().__init__()
@@ -36,7 +38,19 @@ class NotImplementedForSymbol(MXNetError):
             text += f' (namely operator "{self.alias}")'
         if self.args:
             text += f" with arguments ({', '.join(self.args)})"
-        return text + " is not implemented for Symbol and only available in NDArray."
+        return text + self.ending
+
+
+class NotImplementedForSymbol(_UnavailableFunction):
+    """An NDArray-only function was called on a Symbol."""
+
+    ending = " is not implemented for Symbol and only available in NDArray."
+
+
+class NotSupportedForSparseNDArray(_UnavailableFunction):
+    """A function that exists for dense arrays only was called on a sparse one."""
+
+    ending = " is not supported for SparseNDArray and only available in NDArray."
 
 
 def translated(error: Exception, text: str) -> MXNetError:

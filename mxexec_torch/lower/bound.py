@@ -52,7 +52,6 @@ class BoundGraph:
         self.reqs = [req if grad is not None else "null" for req, grad in zip(reqs, grads, strict=True)]
         self.shapes, self.dtypes, self.devices = shapes, dtypes, devices
         self.contexts = contexts  # id(node) -> MXNet context, when nodes are placed by group (for debug_str)
-        self.version = 0  # counts forward passes
         self._position = {id(v): i for i, v in enumerate(self.variables)}
         self._head_variable = [self._position.get(id(e.node)) for e in self.heads]
         self.outputs: list[torch.Tensor | None] = [
@@ -92,7 +91,6 @@ class BoundGraph:
         program = self.program(train)
         run = program.run if observe is None else observe(program)
         self._last_train = train
-        self.version += 1
         if program.random:
             self._rng = _rng_state(self.devices)
         differentiable = bool(train and self._wanted)

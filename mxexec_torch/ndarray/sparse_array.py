@@ -15,7 +15,7 @@ import torch
 
 from ..context import Context, current_context
 from ..dtypes import TORCH_TO_NAME, numpy_type, torch_dtype
-from ..errors import MXNetError
+from ..errors import MXNetError, NotSupportedForSparseNDArray
 from .core import NDArray, wrap
 from .invoke import call
 from .sparse_arithmetic import NUMBERS, add, multiply, subtract
@@ -23,15 +23,6 @@ from .sparse_arithmetic import NUMBERS, add, multiply, subtract
 __all__ = ["SPARSE_CLASSES", "BaseSparseNDArray", "CSRNDArray", "NotSupportedForSparseNDArray", "RowSparseNDArray", "scipy_sparse", "to_storage"]
 
 INTEGERS = (int, np.integer)
-
-
-class NotSupportedForSparseNDArray(MXNetError):
-    """A method that dense arrays have was called on a sparse array."""
-
-    def __init__(self, function: Any, *args: object) -> None:
-        name = getattr(function, "__name__", str(function))
-        given = f" with arguments {args}" if args else ""
-        super().__init__(f"Function {name}{given} is not supported for SparseNDArray and only available in NDArray.")
 
 
 class BaseSparseNDArray(NDArray):
@@ -175,14 +166,14 @@ class BaseSparseNDArray(NDArray):
 
     # -- what dense arrays do and sparse ones do not --------------------------------------------------------------------------
     def _at(self, idx: Any) -> Any:
-        raise NotSupportedForSparseNDArray(self._at, idx)
+        raise NotSupportedForSparseNDArray(self._at, None, idx)
 
     def _slice(self, start: Any, stop: Any) -> Any:
-        raise NotSupportedForSparseNDArray(self._slice, start, stop)
+        raise NotSupportedForSparseNDArray(self._slice, None, start, stop)
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Not supported: NotSupportedForSparseNDArray."""
-        raise NotSupportedForSparseNDArray(self.reshape, *shape)
+        raise NotSupportedForSparseNDArray(self.reshape, None, *shape)
 
     def _sync_copyfrom(self, source_array: Any) -> None:
         raise NotImplementedError("a sparse array cannot be filled from a dense buffer: use array[:] = source")
