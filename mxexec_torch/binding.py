@@ -44,9 +44,9 @@ class _Graph:
 
 def bind(
     symbol: Any, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None,
-    group2ctx: Mapping[str, Context] | None = None, shared_exec: Executor | None = None,
+    group2ctx: Mapping[str, Context] | None = None, shared_exec: Executor | None = None, backend: str | None = None,
 ) -> Executor:  # fmt: skip
-    """`Symbol.bind`: runs the symbol on arrays that the caller owns.
+    """`Symbol.bind`: runs the symbol on arrays that the caller owns. backend: see `lower.backends`.
 
     Errors: TypeError / ValueError for wrong containers, missing names and lengths; MXNetError for contradicting shapes, types, contexts.
     """
@@ -67,7 +67,8 @@ def bind(
     arrays: list[Any] = [*arg_arrays, *aux_arrays]
     grads: list[Any] = [*(grad_arrays or [None] * len(names)), *([None] * len(aux_arrays))]
     _check_gradient_shapes(names, arg_arrays, grads)
-    executor = _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, [*reqs, *["null"] * len(aux_arrays)], no_grads=grad_arrays is None)
+    reqs += ["null"] * len(aux_arrays)
+    executor = _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, reqs, no_grads=grad_arrays is None, backend=backend)
     executor.arg_arrays = args if isinstance(args, list) else arg_arrays  # the caller's own list, as in MXNet
     executor.aux_arrays = aux_states if isinstance(aux_states, list) else aux_arrays
     return executor
@@ -76,13 +77,16 @@ def bind(
 def simple_bind(
     symbol: Any, ctx: Context, grad_req: Any = "write", type_dict: Mapping[str, Any] | None = None, stype_dict: Mapping[str, Any] | None = None,
     group2ctx: Mapping[str, Context] | None = None, shared_arg_names: list[str] | None = None, shared_exec: Executor | None = None,
-    shared_buffer: dict[str, NDArray] | None = None, **kwargs: Any,
+    shared_buffer: dict[str, NDArray] | None = None, backend: Any = None, **kwargs: Any,
 ) -> Executor:  # fmt: skip
     """`Symbol.simple_bind`: infers shapes and types from `kwargs` (shape tuples by name), allocates zeros and binds.
 
+    backend: see `lower.backends`; a tuple is the shape of an argument of that name.
     Errors: RuntimeError whose text starts with 'simple_bind error', in MXNet's manner; ValueError / TypeError for wrong containers.
     """
     ctx.device_typeid  # noqa: B018 - an AttributeError for anything that is no context, as in MXNet
+    if isinstance(backend, tuple):
+        backend, kwargs["backend"] = None, backend
     if shared_arg_names is not None and not isinstance(shared_arg_names, list):
         raise ValueError("shared_arg_names in simple_bind must be a list or None")
     if shared_buffer is not None:
@@ -106,7 +110,7 @@ def simple_bind(
         memory = _Memory(graph, shapes, dtypes, contexts, reqs, shared_arg_names or [], shared_exec, shared_buffer, stype_dict or {})
         arrays, grads = memory.allocate()
         reqs += ["null"] * len(graph.auxiliary)
-        return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, reqs, shapes=shapes, dtypes=dtypes)
+        return _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, reqs, shapes=shapes, dtypes=dtypes, backend=backend)
     except MXNetError as error:
         given = "".join(f"{k}: {v}\n" for k, v in kwargs.items())
         raise RuntimeError(f"simple_bind error. Arguments:\n{given}{error}") from error
@@ -132,6 +136,7 @@ def reshape(executor: Executor, partial_shaping: bool, allow_up_sizing: bool, gi
     made = _make(
         executor._symbol, graph, executor._ctx, executor._grad_req, executor._group2ctx, arrays, grads, reqs,
         no_grads=executor.grad_arrays is None, outputs=executor.handle.outputs,
+        backend=executor.handle.backend,
     )  # fmt: skip
     if executor._monitor_callback is not None and executor._monitored is not None:
         made._monitored = executor._monitored.rebound(made.handle)  # carried over once, as in MXNet: not to a third executor
@@ -141,6 +146,7 @@ def reshape(executor: Executor, partial_shaping: bool, allow_up_sizing: bool, gi
 def _make(
     symbol: Any, graph: _Graph, ctx: Context, grad_req: Any, group2ctx: Any, arrays: list[Any], grads: list[Any], reqs: list[str],
     no_grads: bool = False, shapes: Inferred | None = None, dtypes: Inferred | None = None, outputs: Sequence[torch.Tensor | None] | None = None,
+    backend: str | None = None,
 ) -> Executor:  # fmt: skip
     """Infers what is still open, binds and wraps the result in an Executor."""
     variables = graph.variables
@@ -159,6 +165,7 @@ def _make(
     handle = BoundGraph(
         graph.heads, graph.nodes, variables, [a._t for a in tensors], [None if g is None else g._t for g in grad_tensors], reqs, shapes, dtypes,
         devices, _output_buffers(graph.heads, shapes, dtypes, devices, outputs), contexts if group2ctx else None,
+        backend,
     )  # fmt: skip
     executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
     executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]

@@ -1,4 +1,4 @@
-"""MXEXEC_TORCH_BACKEND: compiled graphs give what plain ones give, monitors and reshape go on working, what cannot be compiled runs as it is."""
+"""MXEXEC_TORCH_BACKEND and backend=: compiled graphs give what plain ones give, monitors and reshape go on working, what cannot be compiled runs as it is."""
 
 from __future__ import annotations
 
@@ -79,3 +79,17 @@ def test_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MXEXEC_TORCH_BACKEND", "warp")
     with pytest.raises(RuntimeError, match="'warp'"):
         mx.sym.Variable("x").simple_bind(mx.cpu(), x=(1,))
+
+
+def test_backend_of_one_bind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument goes before the environment, holds for reshaped executors, and does not take an argument's name away."""
+    monkeypatch.setenv("MXEXEC_TORCH_BACKEND", "warp")
+    x = mx.sym.Variable("x")
+    executor = (x + 1).simple_bind(mx.cpu(), backend="aot_eager", x=(3,))
+    assert executor.reshape(x=(2,)).handle.backend == "aot_eager"
+    bound = (x + 1).bind(mx.cpu(), {"x": mx.nd.ones((2,))}, backend="eager")
+    assert bound.forward()[0].asnumpy().tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="backend='weft'"):
+        x.simple_bind(mx.cpu(), backend="weft", x=(1,))
+    monkeypatch.delenv("MXEXEC_TORCH_BACKEND")
+    assert (mx.sym.Variable("backend") + 1).simple_bind(mx.cpu(), backend=(2, 3)).arg_dict["backend"].shape == (2, 3)

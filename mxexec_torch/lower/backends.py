@@ -1,6 +1,7 @@
 """How a bound graph's function runs: as it is (eager), or compiled as a whole, backward included, with the bound shapes.
 
-`MXEXEC_TORCH_BACKEND` chooses, read when a graph is bound: `eager` (the default), `inductor`, or another back-end of torch.compile.
+`backend=` of bind and simple_bind chooses, else `MXEXEC_TORCH_BACKEND`, read when a graph is bound: `eager` (the default), `inductor`,
+or another back-end of torch.compile.
 What cannot be compiled runs as it is, with one warning that names the node in the way.
 """
 
@@ -20,15 +21,16 @@ __all__ = ["backend_name", "compiled"]
 Run = Callable[..., tuple[torch.Tensor, ...]]
 
 
-def backend_name() -> str:
-    """The back-end that the environment asks for. Errors: MXNetError when torch has none of that name."""
-    name = os.environ.get("MXEXEC_TORCH_BACKEND") or "eager"
+def backend_name(given: str | None = None) -> str:
+    """The back-end to use: the one given, else what the environment asks for. Errors: MXNetError when torch has none of that name."""
+    name = given or os.environ.get("MXEXEC_TORCH_BACKEND") or "eager"
     if name not in ("eager", "inductor"):
         from torch import _dynamo
 
         known = _dynamo.list_backends(exclude_tags=None)
         if name not in known:
-            raise MXNetError(f"MXEXEC_TORCH_BACKEND={name!r} is not a back-end of torch.compile: expected 'eager' or one of {known}")
+            source = "backend" if given else "MXEXEC_TORCH_BACKEND"
+            raise MXNetError(f"{source}={name!r} is not a back-end of torch.compile: expected 'eager' or one of {known}")
     return name
 
 

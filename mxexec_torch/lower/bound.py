@@ -45,7 +45,7 @@ class BoundGraph:
         self, heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], tensors: Sequence[torch.Tensor],
         grads: Sequence[torch.Tensor | None], reqs: Sequence[str], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
         devices: Mapping[int, torch.device], outputs: Sequence[torch.Tensor | None],
-        contexts: Mapping[int, Any] | None = None,
+        contexts: Mapping[int, Any] | None = None, backend: str | None = None,
     ) -> None:  # fmt: skip
         self.heads, self.nodes, self.variables = list(heads), list(nodes), list(variables)
         self.tensors, self.grads = list(tensors), list(grads)
@@ -63,7 +63,7 @@ class BoundGraph:
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
-        self._backend = backend_name()
+        self.backend = backend_name(backend)
         self._bindings: dict[int, Any] = {0: {id(v): req for v, req in zip(self.variables, self.reqs, strict=True)}}
         self._shadow: Program | None = None
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
@@ -80,7 +80,7 @@ class BoundGraph:
         found = self._programs.get(train)
         if found is None:
             found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings)
-            found.run = compiled(found, self._backend)
+            found.run = compiled(found, self.backend)
             self._programs[train] = found
         return found
 
@@ -94,7 +94,7 @@ class BoundGraph:
         if program.random:
             self._rng = _rng_state(self.devices)
         differentiable = bool(train and self._wanted)
-        plain = not differentiable and observe is None and self._backend == "eager" and program.closed
+        plain = not differentiable and observe is None and self.backend == "eager" and program.closed
         with torch.inference_mode() if plain else torch.set_grad_enabled(differentiable):
             try:
                 results = run(*(self._leaves if differentiable else self._plain))

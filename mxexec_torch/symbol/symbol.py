@@ -254,12 +254,12 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
     # -- running -----------------------------------------------------------------------------------------------------------------
     def bind(
         self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None, group2ctx: Any = None,
-        shared_exec: Any = None,
+        shared_exec: Any = None, backend: str | None = None,
     ) -> Any:  # fmt: skip
-        """An Executor over given arrays; see `executor.bind`."""
+        """An Executor over given arrays; see `binding.bind`. backend: 'eager', 'inductor' or another back-end of torch.compile."""
         from ..binding import bind
 
-        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec, backend)
 
     def simple_bind(
         self,
@@ -273,7 +273,10 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
         shared_buffer: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """An Executor with newly allocated arrays; keywords are the shapes of arguments. See `executor.simple_bind`."""
+        """An Executor with newly allocated arrays; keywords are the shapes of arguments. See `binding.simple_bind`.
+
+        `backend='inductor'` compiles the graph, forward and backward (default: what MXEXEC_TORCH_BACKEND says, else eager).
+        """
         from ..binding import simple_bind
 
         return simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, **kwargs)
