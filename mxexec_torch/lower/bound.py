@@ -20,10 +20,11 @@ from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
 from ..infer.solver import infer_dtypes, infer_shapes
-from ..ops.runtime.mode import backward_mode
+from ..ops.runtime.mode import backward_is_training, backward_mode
 from ..registry import Grad
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
 from .backends import backend_name, compiled
+from .cuda_graphs import Recorded, recordable
 from .program import Program, build_program, explain
 
 __all__ = ["BoundGraph"]
@@ -68,6 +69,8 @@ class BoundGraph:
         self._shadow: Program | None = None
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
         self._output_versions: list[int] = []
+        self._recorded: dict[bool, Recorded | None] = {}
+        self._replayed: Recorded | None = None  # what replayed the last forward pass
         self._last_train = False
         self._rng: Any = None
         self.differentiated = self._differentiated_nodes()
@@ -89,36 +92,46 @@ class BoundGraph:
         """Runs the graph and fills the output buffers. `observe(program)` gives a watched form to run instead (monitors)."""
         self._results = None  # free the previous graph before making the next
         program = self.program(train)
-        run = program.run if observe is None else observe(program)
         self._last_train = train
         if program.random:
             self._rng = _rng_state(self.devices)
-        differentiable = bool(train and self._wanted)
+        recorded = self._recorded_step(program) if observe is None else None
+        try:
+            results = recorded.forward() if recorded is not None else self._compute(program, observe)
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise explain(program, self._plain, error) from error
+        self._replayed = recorded if recorded is not None and recorded.replaying else None
+        if train and self._wanted:
+            self._results = results
+        self._output_versions = [-1 if buffer is None else buffer._version for buffer in self.outputs]
+
+    def _compute(self, program: Program, observe: Callable[[Program], Callable[..., tuple[torch.Tensor, ...]]] | None = None) -> tuple[torch.Tensor, ...]:
+        """One forward pass: results, what operators write, and the output buffers."""
+        run = program.run if observe is None else observe(program)
+        differentiable = bool(program.train and self._wanted)
         plain = not differentiable and observe is None and self.backend == "eager" and program.closed
         with torch.inference_mode() if plain else torch.set_grad_enabled(differentiable):
-            try:
-                results = run(*(self._leaves if differentiable else self._plain))
-            except (RuntimeError, IndexError, ValueError) as error:
-                raise explain(program, self._plain, error) from error
-        if differentiable:
-            self._results = results
+            results = run(*(self._leaves if differentiable else self._plain))
         with torch.no_grad():
             for variable, index in program.writes:
                 self.tensors[variable].copy_(results[index])
-            self._publish(results)
+            for i, head in enumerate(self._head_variable):
+                if head is None:
+                    self._publish(i, results[i])
+        return results
 
-    def _publish(self, results: tuple[torch.Tensor, ...]) -> None:
-        versions = []
-        for i, variable in enumerate(self._head_variable):
-            buffer = self.outputs[i]
-            if variable is None:
-                result = results[i]
-                if buffer is None or buffer.shape != result.shape:
-                    buffer = self.outputs[i] = torch.empty_like(result, memory_format=torch.contiguous_format)
-                buffer.copy_(result)
-            assert buffer is not None
-            versions.append(buffer._version)
-        self._output_versions = versions
+    def _publish(self, index: int, result: torch.Tensor) -> None:
+        buffer = self.outputs[index]
+        if buffer is None or buffer.shape != result.shape:
+            buffer = self.outputs[index] = torch.empty_like(result, memory_format=torch.contiguous_format)
+        buffer.copy_(result)
+
+    def _recorded_step(self, program: Program) -> Recorded | None:
+        """The step of a mode as CUDA graphs, when that is asked for and possible."""
+        if program.train not in self._recorded:
+            step = Recorded(lambda: self._compute(program), self._finish) if recordable(program, self.devices) else None
+            self._recorded[program.train] = step
+        return self._recorded[program.train]
 
     # -- backward ---------------------------------------------------------------------------------------------------------
     def needs_head_grad(self, index: int) -> bool:
@@ -147,15 +160,22 @@ class BoundGraph:
                 self._backward_integer(given)
 
     def _backward_floating(self, given: Sequence[torch.Tensor | None], observe: Any) -> None:
-        results = self._results
+        results, self._results = self._results, None
+        if results is not None:
+            self._carry_back(results)
+            if self._replayed is not None:
+                if backward_is_training() and observe is None and self._replayed.backward(given):
+                    return
+                results = None  # a replay leaves no autograd history
         if results is None:
             results = self._run_again(observe)
-        else:
-            self._carry_back(results)
-        grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
-        self._results = None
+        self._finish(results, given)
         if observe is not None:
             observe.backward_ran(given)
+
+    def _finish(self, results: tuple[torch.Tensor, ...], given: Sequence[torch.Tensor | None]) -> None:
+        """The second half of a step: gradients into their buffers, auxiliary states."""
+        grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
         with torch.no_grad():
             self._store([(self._wanted[k], g) for k, g in enumerate(grads)])
             self._update_auxiliary(results)
