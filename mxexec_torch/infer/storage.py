@@ -12,10 +12,12 @@ from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..registry import Attrs, Grad, OpDef
 
-__all__ = ["ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes"]
+__all__ = [
+    "EXACT_ONLY", "STORED_ONLY", "ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes",
+]  # fmt: skip
 
 D, R, C = "default", "row_sparse", "csr"
-Rule = Callable[[Attrs, Sequence[str]], str]
+Rule = Callable[[Attrs, Sequence[str]], str | list[str]]  # one type: of the first output, the others are dense
 
 # f(0) = 0 and computed on the stored values alone (src/operator/tensor/elemwise_unary_op*.cc, the *_WITH_RSP_CSR registrations).
 ZERO_PRESERVING = (
@@ -86,7 +88,7 @@ def _csr_with_dense(a: Attrs, s: Sequence[str]) -> str:
 
 
 def _only(kind: str, operator: str, result: Rule) -> Rule:
-    def rule(a: Attrs, s: Sequence[str]) -> str:
+    def rule(a: Attrs, s: Sequence[str]) -> str | list[str]:
         if s[0] != kind:
             raise MXNetError(f"{operator} is defined for {kind} arrays only, got {s[0]}")
         return result(a, s)
@@ -104,6 +106,18 @@ def _embedding(a: Attrs, s: Sequence[str]) -> str:
     if C in s:
         raise MXNetError(f"Embedding takes dense or row_sparse arrays, got {', '.join(s)}")
     return D
+
+
+def _graphs_first(count: Callable[[int], int], outputs: Callable[[Attrs, int], list[str]]) -> Rule:
+    """csr matrices (`count` of so many inputs), then dense lists of vertices."""
+
+    def rule(a: Attrs, s: Sequence[str]) -> list[str]:
+        wanted = [C] * count(len(s)) + [D] * (len(s) - count(len(s)))
+        if list(s) != wanted:
+            raise MXNetError(f"graph operators take csr matrices and dense lists of vertices, here {', '.join(wanted)}: got {', '.join(s)}")
+        return outputs(a, len(s))
+
+    return rule
 
 
 def _square_sum(a: Attrs, s: Sequence[str]) -> str:
@@ -136,12 +150,23 @@ _RULES: dict[str, Rule] = {
     "_sparse_retain": _only(R, "retain", lambda a, s: R),
     "_square_sum": _only(R, "_square_sum", _square_sum),
     "_contrib_getnnz": _only(C, "getnnz", lambda a, s: D),
+    "_contrib_edge_id": _only(C, "edge_id", lambda a, s: D),
+    "_contrib_dgl_adjacency": _only(C, "dgl_adjacency", lambda a, s: C),
+    "_contrib_dgl_csr_neighbor_uniform_sample": _graphs_first(lambda n: 1, lambda a, n: [D] * (n - 1) + [C] * (n - 1) + [D] * (n - 1)),
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": _graphs_first(lambda n: 1, lambda a, n: [D] * (n - 2) + [C] * (n - 2) + [D] * 2 * (n - 2)),
+    "_contrib_dgl_subgraph": _graphs_first(lambda n: 1, lambda a, n: [C] * (n - 1) * (2 if a.return_mapping else 1)),
+    "_contrib_dgl_graph_compact": _graphs_first(lambda n: n // 2, lambda a, n: [C] * (n // 2) * (2 if a.return_mapping else 1)),
     "_contrib_quadratic": lambda a, s: C if s[0] == C and a.c == 0 else D,
     "BatchNorm": _batch_norm,
     **dict.fromkeys(("Embedding", "_contrib_SparseEmbedding"), _embedding),
     "_random_normal_like": lambda a, s: s[0] if s[0] == R else D,
     "_random_uniform_like": lambda a, s: s[0] if s[0] == R else D,
 }
+
+# Decided by what is stored, whatever its value: the dense form of the inputs does not tell.
+EXACT_ONLY = frozenset({"_contrib_getnnz", "_contrib_edge_id", *(name for name in _RULES if name.startswith("_contrib_dgl_"))})
+# Dense inputs are refused, or (cast_storage) become sparse.
+STORED_ONLY = EXACT_ONLY | {"cast_storage", "_sparse_retain", "_square_sum"}
 
 
 def has_rule(op: OpDef) -> bool:
@@ -155,9 +180,10 @@ def output_stypes(op: OpDef, a: Attrs, inputs: Sequence[str]) -> list[str]:
     rule = _RULES.get(op.name)
     if rule is None or not inputs:
         return [D] * count
-    if all(s == D for s in inputs) and op.name not in ("cast_storage", "dot", "_sparse_retain", "_square_sum", "_contrib_getnnz"):
+    if all(s == D for s in inputs) and op.name not in STORED_ONLY and op.name != "dot":
         return [D] * count
-    return [rule(a, inputs)] + [D] * (count - 1)
+    found = rule(a, inputs)
+    return found if isinstance(found, list) else [found] + [D] * (count - 1)
 
 
 def forward_stypes(nodes: Iterable[Node], variables: Mapping[int, str]) -> dict[int, list[str]]:
@@ -172,10 +198,10 @@ def forward_stypes(nodes: Iterable[Node], variables: Mapping[int, str]) -> dict[
 
 
 def can_be_sparse(nodes: Iterable[Node]) -> bool:
-    """Whether something sparse can arise from dense variables: gradients of embeddings, cast_storage, dot with a chosen result."""
+    """Whether something sparse can arise from dense variables (gradients of embeddings, cast_storage, dot with a chosen result), or must not be dense."""
     return any(
         node.op is not None
-        and (node.op.name in ("cast_storage", "_contrib_SparseEmbedding") or node.params.get("sparse_grad") or node.params.get("forward_stype"))
+        and (node.op.name in STORED_ONLY or node.op.name == "_contrib_SparseEmbedding" or node.params.get("sparse_grad") or node.params.get("forward_stype"))
         for node in nodes
     )
 

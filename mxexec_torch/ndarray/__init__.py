@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _internal, contrib, image, linalg, ndarray, op, random, sparse, sparse_ops, utils  # noqa: F401 - sparse_ops takes over operators with sparse inputs
+from . import _internal, contrib, image, linalg, ndarray, op, random, sparse, sparse_graphs, sparse_ops, utils  # noqa: F401 - sparse_* take over operators with sparse inputs
 from .arithmetic import (
     add,
     divide,

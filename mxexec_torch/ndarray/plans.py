@@ -12,6 +12,7 @@ from ..context import Context
 from ..errors import MXNetError, translated
 from ..infer.rules import any_dtype, elementwise, same_dtype
 from ..infer.state import Dtypes, Shapes, show
+from ..infer.storage import STORED_ONLY
 from ..registry import Attrs, Grad, OpDef, Out
 from .core import NDArray
 from .tape import state
@@ -19,7 +20,6 @@ from .tape import state
 __all__ = ["TORCH_ERRORS", "Plan", "context_argument", "failure", "out_arrays", "owned", "results_of", "store", "write_inputs"]
 
 TORCH_ERRORS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
-_STORAGE_OPS = ("cast_storage", "_sparse_retain", "_square_sum", "_contrib_getnnz")
 
 
 class Plan:
@@ -54,7 +54,7 @@ class Plan:
         self.checks = self.checks_shape or self.checks_dtype or op.floats_only
         writes = any(spec.kind != "arg" for spec in op.inputs)
         # the result may be sparse although all inputs are dense
-        self.sparse = op.name in _STORAGE_OPS or self.attrs.get("forward_stype") is not None
+        self.sparse = op.name in STORED_ONLY or self.attrs.get("forward_stype") is not None
         simple = not self.sparse and self.layout is None and self.device is None and self.train is None and not writes
         # the bound body where nothing depends on the device or the mode and nothing is written
         self.quick: Callable[..., Any] | None = None

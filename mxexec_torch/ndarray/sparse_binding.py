@@ -10,7 +10,7 @@ import torch
 from ..context import Context
 from ..errors import MXNetError
 from ..graph import Entry, Node, topological
-from ..infer.storage import can_be_sparse, forward_stypes, gradient_stypes, has_rule
+from ..infer.storage import EXACT_ONLY, can_be_sparse, forward_stypes, gradient_stypes, has_rule
 from ..infer.variables import declared_stype
 from .core import NDArray, wrap
 from .invoke import Plan, run
@@ -74,14 +74,15 @@ class SparseOutputs:
     """Gives out the outputs of an executor in their storage types.
 
     Where only operators on stored elements lie between the arguments and a sparse output, they run once more, on the sparse arrays themselves:
-    which elements a result stores cannot be read off its dense form. Other outputs are taken apart: their zeros are not stored.
+    which elements a result stores cannot be read off its dense form. So they do, once for all outputs, below outputs of operators that are
+    decided by what is stored (graph operators). Other sparse outputs are taken apart: their zeros are not stored.
     """
 
     def __init__(self, heads: Sequence[Entry], variables: Sequence[Node], arrays: Sequence[Any], stypes: Sequence[str]) -> None:
         self._heads, self._stypes = heads, stypes
         self._arrays = {id(v): a for v, a in zip(variables, arrays, strict=True)}
         self._plans: dict[int, Plan] = {}
-        self._below: list[list[Node] | None] = [None if s == "default" else self._exact(head) for head, s in zip(heads, stypes, strict=True)]
+        self._below = [self._exact(head, stype) for head, stype in zip(heads, stypes, strict=True)]
 
     @classmethod
     def of(cls, heads: Sequence[Entry], nodes: Sequence[Node], variables: Sequence[Node], arrays: Sequence[Any]) -> SparseOutputs | None:
@@ -90,12 +91,16 @@ class SparseOutputs:
             return None
         known = forward_stypes(nodes, {id(v): a.stype for v, a in zip(variables, arrays, strict=True)})
         stypes = [known[id(head.node)][head.index] for head in heads]
-        return cls(heads, variables, arrays, stypes) if any(s != "default" for s in stypes) else None
-
-    def _exact(self, head: Entry) -> list[Node] | None:
-        nodes = topological([head])
-        if not all(n.op is None or has_rule(n.op) for n in nodes):
+        if all(s == "default" for s in stypes) and not any(_is_exact(n) for n in nodes):
             return None
+        return cls(heads, variables, arrays, stypes)
+
+    def _exact(self, head: Entry, stype: str) -> list[Node]:
+        """The nodes below an output that must run on the sparse arrays; empty: its dense form is enough."""
+        nodes = topological([head])
+        stored = stype != "default" and all(n.op is None or has_rule(n.op) for n in nodes)
+        if not stored and not any(_is_exact(n) for n in nodes):
+            return []
         for node in nodes:
             if node.op is not None:
                 given = {k: v for k, v in node.attrs.items() if k in node.op.attrs}
@@ -104,17 +109,19 @@ class SparseOutputs:
 
     def make(self, tensors: Sequence[torch.Tensor], contexts: Sequence[Context]) -> list[NDArray]:
         """The outputs for the dense results of a forward pass."""
+        values: dict[int, list[NDArray]] = {}
         results = []
         for head, stype, below, tensor, ctx in zip(self._heads, self._stypes, self._below, tensors, contexts, strict=True):
-            dense = wrap(tensor, ctx)
-            results.append(to_storage(dense, stype) if below is None else to_storage(self._evaluate(below, head), stype))
+            self._evaluate(below, values)
+            results.append(to_storage(values[id(head.node)][head.index] if below else wrap(tensor, ctx), stype))
         return results
 
-    def _evaluate(self, nodes: Sequence[Node], head: Entry) -> NDArray:
-        values: dict[int, list[NDArray]] = {}
+    def _evaluate(self, nodes: Sequence[Node], values: dict[int, list[NDArray]]) -> None:
         recording, state.recording = state.recording, False
         try:
             for node in nodes:
+                if id(node) in values:
+                    continue
                 if node.op is None:
                     values[id(node)] = [self._arrays[id(node)]]
                 else:
@@ -122,7 +129,10 @@ class SparseOutputs:
                     values[id(node)] = result if isinstance(result, list) else [result]
         finally:
             state.recording = recording
-        return values[id(head.node)][head.index]
+
+
+def _is_exact(node: Node) -> bool:
+    return node.op is not None and node.op.name in EXACT_ONLY
 
 
 def declared_stypes(

@@ -28,13 +28,13 @@ from .sparse import (
 )
 from .tape import state
 
-__all__ = ["run_sparse"]
+__all__ = ["handles", "run_sparse"]
 
-Handler = Callable[[Any, Sequence[Any]], NDArray | None]  # (plan, inputs); None: not this combination
+Handler = Callable[[Any, Sequence[Any]], "NDArray | list[NDArray] | None"]  # (plan, inputs); None: not this combination
 _HANDLERS: dict[str, Handler] = {}
 
 
-def _handles(*names: str) -> Callable[[Handler], Handler]:
+def handles(*names: str) -> Callable[[Handler], Handler]:
     def declare(function: Handler) -> Handler:
         _HANDLERS.update(dict.fromkeys(names, function))
         return function
@@ -53,7 +53,8 @@ def run_sparse(plan: Any, inputs: Sequence[NDArray], out: Any = None) -> Any:
         handler = _HANDLERS.get(plan.op.name)
         result = None if handler is None else handler(plan, inputs)
         if result is not None:
-            return _deliver(plan, [to_storage(result, wanted[0])], out)
+            arrays = result if isinstance(result, list) else [result]
+            return _deliver(plan, [to_storage(array, stype) for array, stype in zip(arrays, wanted, strict=True)], out)
     dense = [_dense_view(x) for x in inputs]
     if plan.op.name == "dot" and inputs[0].stype == "csr":
         dense[0]._ag = dense[0]._rec = None  # MXNet computes no gradient for a csr matrix here
@@ -108,7 +109,7 @@ def _apply(plan: Any, tensors: Sequence[torch.Tensor], ctx: Any) -> torch.Tensor
 
 
 # ------------------------------------------------------------------------------------------------------------- one operand
-@_handles(
+@handles(
     *(name for name in ZERO_PRESERVING if name != "zeros_like"), "_mul_scalar", "_div_scalar", "_plus_scalar", "_minus_scalar", "_scatter_plus_scalar",
     "_scatter_minus_scalar", "_equal_scalar", "_not_equal_scalar", "_greater_scalar", "_greater_equal_scalar", "_lesser_scalar",
     "_lesser_equal_scalar", "clip", "_contrib_quadratic",
@@ -120,13 +121,13 @@ def _on_stored(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return x._with(_apply(plan, [x._values], x._ctx))  # type: ignore[no-any-return]
 
 
-@_handles("zeros_like")
+@handles("zeros_like")
 def _zeros_like(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     return type(x)._zeros(x.shape, x._ctx, x._values.dtype)  # type: ignore[no-any-return]
 
 
-@_handles("cast_storage")
+@handles("cast_storage")
 def _cast_storage(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     target = plan.attrs.stype
@@ -139,7 +140,7 @@ def _cast_storage(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return SPARSE_CLASSES[target]._of(x._t, x._ctx)  # type: ignore[no-any-return]
 
 
-@_handles("slice")
+@handles("slice")
 def _slice(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     a = plan.attrs
@@ -161,7 +162,7 @@ def _slice(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return CSRNDArray._new(values.clone(), columns.clone(), offsets.clone(), (bottom - top, right - left), x._ctx)
 
 
-@_handles("sum", "mean")
+@handles("sum", "mean")
 def _sum(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     a = plan.attrs
@@ -179,7 +180,7 @@ def _sum(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return wrap(result.reshape(kept) if a.keepdims else result, x._ctx)
 
 
-@_handles("norm")
+@handles("norm")
 def _norm(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     if plan.attrs.axis is not None or plan.attrs.keepdims or x.ndim != 2:
@@ -187,7 +188,7 @@ def _norm(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return wrap(_apply(plan, [x._values], x._ctx), x._ctx)
 
 
-@_handles("_square_sum")
+@handles("_square_sum")
 def _square_sum(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     a = plan.attrs
@@ -201,7 +202,7 @@ def _square_sum(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return wrap(squares.new_zeros(x.shape[0]).index_copy(0, x._indices, squares.sum(1)), x._ctx)
 
 
-@_handles("_contrib_getnnz")
+@handles("_contrib_getnnz")
 def _getnnz(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     (x,) = inputs
     if plan.attrs.axis not in (None, 1):
@@ -242,7 +243,7 @@ def _csr_at(positions: torch.Tensor, values: torch.Tensor, like: CSRNDArray) -> 
     return CSRNDArray._new(values, positions % max(columns, 1), offsets, like.shape, like._ctx)
 
 
-@_handles("elemwise_add", "elemwise_sub", "elemwise_mul", "_maximum", "_minimum", "_hypot", "_grad_add")
+@handles("elemwise_add", "elemwise_sub", "elemwise_mul", "_maximum", "_minimum", "_hypot", "_grad_add")
 def _elementwise(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     lhs, rhs = inputs
     if lhs.shape != rhs.shape or lhs.dtype != rhs.dtype:
@@ -268,7 +269,7 @@ def _at_stored(plan: Any, sparse: Any, dense: torch.Tensor, dense_first: bool = 
     return _apply(plan, [at, sparse._values] if dense_first else [sparse._values, at], sparse._ctx)
 
 
-@_handles("broadcast_mul", "broadcast_div")
+@handles("broadcast_mul", "broadcast_div")
 def _broadcast(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     lhs, rhs = inputs
     if not isinstance(lhs, CSRNDArray) or rhs.stype != "default" or rhs.dtype != lhs.dtype:
@@ -282,7 +283,7 @@ def _broadcast(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return lhs._with(_at_stored(plan, lhs, dense))
 
 
-@_handles("_scatter_elemwise_div")
+@handles("_scatter_elemwise_div")
 def _scatter_div(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     lhs, rhs = inputs
     if not isinstance(lhs, RowSparseNDArray) or rhs.shape != lhs.shape:
@@ -291,7 +292,7 @@ def _scatter_div(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return lhs._with(_apply(plan, [lhs._values, at], lhs._ctx))
 
 
-@_handles("_sparse_retain")
+@handles("_sparse_retain")
 def _retain(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     data, indices = inputs
     rows = indices._t.to(torch.int64)
@@ -300,7 +301,7 @@ def _retain(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return RowSparseNDArray._new(_lookup(data, rows), rows.clone(), data.shape, data._ctx)
 
 
-@_handles("take")
+@handles("take")
 def _take(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     data, indices = inputs
     if not isinstance(data, CSRNDArray) or indices.stype != "default" or indices.ndim != 1 or plan.attrs.axis != 0:
@@ -316,7 +317,7 @@ def _take(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return CSRNDArray._new(data._values[stored], data._indices[stored], offsets, (rows.numel(), data.shape[1]), data._ctx)
 
 
-@_handles("add_n")
+@handles("add_n")
 def _add_n(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     if any(x.stype != "row_sparse" or x.shape != inputs[0].shape for x in inputs):
         return None
@@ -325,7 +326,7 @@ def _add_n(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     return RowSparseNDArray._new(total, rows, inputs[0].shape, inputs[0]._ctx)  # type: ignore[arg-type]
 
 
-@_handles("Concat")
+@handles("Concat")
 def _concat(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     if any(not isinstance(x, CSRNDArray) or x.shape[1] != inputs[0].shape[1] for x in inputs) or plan.attrs.dim != 0:
         return None
@@ -350,7 +351,7 @@ def _product(rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, sh
     return dense.new_zeros((shape[0], dense.shape[1])).index_add(0, rows, values[:, None] * dense[columns])
 
 
-@_handles("dot")
+@handles("dot")
 def _dot(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
     lhs, rhs = inputs
     a = plan.attrs

@@ -13,6 +13,7 @@ from . import (
     custom,
     deformable,
     detection,
+    dgl,
     dropout,
     embedding,
     finite,

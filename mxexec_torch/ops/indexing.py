@@ -331,14 +331,3 @@ def unravel_index(data: Tensor, /, *, shape: Shape | None = None) -> Tensor:
         rows.append(position - whole * size)
         position = whole
     return torch.stack([position, *reversed(rows)]).to(data.dtype).reshape(m, n)
-
-
-@op("_contrib_edge_id", dtype=free_inputs("u", "v"), grad=Grad.MISSING,
-    limits=("stored zeros of a csr matrix count as absent edges",))  # fmt: skip
-def edge_id(data: Tensor, u: Tensor, v: Tensor, /) -> Tensor:
-    """The value of each edge (u, v) in an adjacency matrix, -1 where there is none. data (n, m) csr, u, v (k,) -> (k,).
-
-    Source: src/operator/contrib/dgl_graph.cc
-    """
-    value = data[u.to(torch.int64), v.to(torch.int64)]
-    return torch.where(value == 0, -1, value)
