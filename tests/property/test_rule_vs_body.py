@@ -27,7 +27,9 @@ Shape = tuple[int, ...]
 Example = tuple[Attrs, list[Shape], list[torch.dtype]]
 REFUSALS = (MXNetError, RuntimeError, IndexError, ValueError, TypeError)
 META = torch.device("meta")
-GUESSES = {"LeakyReLU"}  # an unknown gamma is taken to have an element a channel, though (1,) is allowed: more than knowledge, as in MXNet
+# LeakyReLU: an unknown gamma is taken to have an element a channel, though (1,) is allowed: more than knowledge, as in MXNet.
+# _contrib_edge_id: refuses what is not known, as in MXNet.
+GUESSES = {"LeakyReLU", "_contrib_edge_id"}
 
 
 def _from_cases() -> dict[str, list[Example]]:
