@@ -10,7 +10,7 @@ import torch
 from ..errors import MXNetError
 from ..infer.meta import plain_shapes
 from ..ops.runtime.mode import backward_mode
-from .tape import Leaf, Record, leaves_of, records_below, release, state
+from .tape import GRADIENT, Leaf, Record, leaves_of, records_below, release, state
 
 if TYPE_CHECKING:
     from .core import NDArray
@@ -96,7 +96,7 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
     for leaf, gradient in zip(leaves, found, strict=True):
         _deliver(leaf, gradient)
     if not retain_graph:
-        release(below)
+        release(records)
 
 
 def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
@@ -144,9 +144,9 @@ def gradient_list(
         value = torch.zeros_like(variable._t) if zero or gradient is None else gradient.data.to(variable._t.dtype, copy=True)
         result = wrap(value, variable._ctx)
         if create_graph:
-            result._rec = Record("_backward", {}, (*records, variable._rec))
+            result._rec = Record(GRADIENT, {}, (*records, variable._rec))
             result._ag = gradient if gradient is not None and gradient.requires_grad else None
         results.append(result)
     if not retain_graph and not create_graph:
-        release(below)
+        release(records)
     return results

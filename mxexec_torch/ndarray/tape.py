@@ -13,13 +13,14 @@ import torch
 
 from ..errors import MXNetError
 
-__all__ = ["IN_GRAPH", "IN_PLACE", "Leaf", "Record", "constant_record", "guard_write", "leaves_of", "records_below", "release", "state"]
+__all__ = ["GRADIENT", "IN_GRAPH", "IN_PLACE", "Leaf", "Record", "constant_record", "guard_write", "leaves_of", "records_below", "release", "state"]
 
 
 IN_GRAPH = (
     "Assigning to NDArrays that are already in a computational graph has no defined gradient: call backward first, or write outside of record(). "
     "This concerns +=, *=, relu(x, out=x), y[idx] = x and the like."
 )
+GRADIENT = "_backward"  # the operation whose results are gradients
 IN_PLACE = "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd."
 
 
@@ -64,7 +65,7 @@ def constant_record() -> Record:
     return record
 
 
-def records_below(heads: list[Record]) -> list[Record]:
+def records_below(heads: list[Record], through_gradients: bool = True) -> list[Record]:
     """Every record that the heads were computed from, each once. Leaves whose gradient would never be written (labels) are left out."""
     seen: set[int] = set()
     found: list[Record] = []
@@ -77,7 +78,7 @@ def records_below(heads: list[Record]) -> list[Record]:
         found.append(record)
         if getattr(record.op, "untouched_grads", ()):
             stack.extend(_written(record))
-        else:
+        elif through_gradients or record.op != GRADIENT:
             stack.extend(record.inputs)
     return found
 
@@ -93,9 +94,12 @@ def leaves_of(records: list[Record]) -> list[Leaf]:
     return [r.leaf for r in records if r.leaf is not None]
 
 
-def release(records: list[Record]) -> None:
-    """Marks records as freed: those arrays are constants from now on. Leaves stay leaves."""
-    for record in records:
+def release(heads: list[Record]) -> None:
+    """Frees the history of the heads: those arrays are constants from now on. Leaves stay leaves.
+
+    What a gradient (`create_graph`) was computed from is not part of its history: those heads can be differentiated again.
+    """
+    for record in records_below(heads, through_gradients=False):
         if record.leaf is None:
             record.freed = True
             record.inputs = ()
