@@ -61,9 +61,6 @@ def bind(
     if not group2ctx:
         _check_contexts("Input array", arg_arrays, ctx)
         _check_contexts("Input gradient array", grad_arrays or [], ctx)
-    for name, array, grad in zip(names, arg_arrays, grad_arrays or [], strict=False):
-        if grad is not None and array is not None and array.dtype != grad.dtype:
-            raise MXNetError(f"Gradient array of argument {name!r} has dtype {_dtype_name(grad)}, the argument has {_dtype_name(array)}")
     arrays: list[Any] = [*arg_arrays, *aux_arrays]
     grads: list[Any] = [*(grad_arrays or [None] * len(names)), *([None] * len(aux_arrays))]
     _check_gradient_shapes(names, arg_arrays, grads)
@@ -254,10 +251,6 @@ def _check_gradient_shapes(names: Sequence[str], arrays: Sequence[Any], grads: S
             raise MXNetError(f"Gradient array of argument {name!r} has shape {list(grad.shape)}, the argument has {list(array.shape)}")
 
 
-def _dtype_name(array: Any) -> str:
-    return str(array._t.dtype).removeprefix("torch.")
-
-
 def _known_shape(array: Any) -> tuple[int, ...]:
     """A bound array's shape; without NumPy shape semantics a dimension of 0 means unknown."""
     return tuple(array.shape) if is_np_shape() else tuple(d or -1 for d in array.shape)
@@ -380,7 +373,7 @@ class _Memory:
         held = self._buffer.get(key)
         if held is not None and held._t.numel() >= _numel(shape):
             if held._t.dtype != dtype:
-                raise MXNetError(f"shared_buffer entry {key!r} has dtype {_dtype_name(held)}, {show(dtype)} is needed")
+                raise MXNetError(f"shared_buffer entry {key!r} has dtype {show(held._t.dtype)}, {show(dtype)} is needed")
             return wrap(held._t.reshape(-1)[: _numel(shape)].view(shape), ctx)
         made = wrap(_zeros(shape, dtype, ctx.device), ctx)
         self._buffer[key] = made

@@ -20,8 +20,9 @@ from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
 from ..infer.solver import infer_dtypes, infer_shapes
+from ..infer.state import show
 from ..ops.runtime.mode import backward_is_training, backward_mode
-from ..registry import Grad
+from ..registry import Grad, OpDef
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
 from .backends import backend_name, compiled
 from .cuda_graphs import Recorded, recordable
@@ -33,6 +34,13 @@ _HEAD_GRAD_NEEDED = (
     "Because the last operator is not Loss function, head_gradient is required when calling backward. If you are attempting to minimize "
     "the output as an objective, please modify your network and pass it through the make_loss symbol."
 )
+
+
+# Operators whose gradient MXNet writes in whatever element type the gradient array has; the others refuse one of another type.
+_CONVERTING = frozenset((
+    "Cast", "Flatten", "Reshape", "_copy", "_plus_scalar", "add_n", "cumsum", "elemwise_add", "expand_dims", "log_softmax", "make_loss", "mean",
+    "reshape_like", "softmax", "softmin", "squeeze", "sum",
+))  # fmt: skip
 
 
 class BoundGraph:
@@ -74,8 +82,10 @@ class BoundGraph:
         self._last_train = False
         self._rng: Any = None
         self.differentiated = self._differentiated_nodes()
-        self._untouched = self._never_written()
+        self._untouched = self._serving_only(lambda op, name: name in op.untouched_grads)  # labels of loss heads: MXNet never writes to them
+        self._constant = self._serving_only(lambda op, name: op.differentiable is not None and name not in op.differentiable)
         self._refused = self._refused_gradients()
+        self._mistyped = self._mistyped_gradients()
 
     # -- programs ---------------------------------------------------------------------------------------------------------
     def program(self, train: bool) -> Program:
@@ -199,6 +209,11 @@ class BoundGraph:
         for i, grad in grads:
             buffer = self.grads[i]
             assert buffer is not None
+            if grad is not None and i in self._mistyped:
+                raise MXNetError(
+                    f"Gradient array of argument {self.variables[i].name!r}: data type do not match specified type. "
+                    f"Expected: {show(self.tensors[i].dtype)} v.s. given {show(buffer.dtype)}"
+                )
             if self.reqs[i] == "add":
                 if grad is not None:
                     buffer.add_(grad.reshape(buffer.shape))
@@ -266,22 +281,29 @@ class BoundGraph:
                 depends.add(id(node))
         return depends
 
-    def _never_written(self) -> set[int]:
-        """Variables that only serve as inputs whose gradient MXNet never writes (labels of loss heads)."""
-        touched: set[int] = set()
-        listed: set[int] = set()
+    def _serving_only(self, role: Callable[[OpDef, str], bool]) -> set[int]:
+        """Variables that are nothing but inputs of such a role (operator, name of the input)."""
+        others: set[int] = set()
+        found: set[int] = set()
         for node in self.nodes:
-            if node.op is None:
-                continue
-            skipped = node.op.untouched_grads
-            for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
-                (listed if spec.name in skipped else touched).add(id(entry.node))
-        return {self._position[key] for key in listed - touched if key in self._position}
+            if node.op is not None:
+                for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
+                    (found if role(node.op, spec.name) else others).add(id(entry.node))
+        return {self._position[key] for key in found - others if key in self._position}
+
+    def _mistyped_gradients(self) -> set[int]:
+        """Variables whose gradient array has another element type than they, where MXNet's backward pass stumbles over that."""
+        arrays = zip(self.tensors, self.grads, strict=True)
+        differing = {i for i, (t, grad) in enumerate(arrays) if grad is not None and grad.dtype is not t.dtype and self.reqs[i] != "null"}
+        if not differing:
+            return differing
+        strict = {id(e.node) for node in self.nodes if node.op is not None and node.op.name not in _CONVERTING for e in node.inputs}
+        return {i for i in differing if id(self.variables[i]) in strict}
 
     # -- integer arguments ------------------------------------------------------------------------------------------------
     def _backward_integer(self, given: Sequence[torch.Tensor | None]) -> None:
         """Gradients of integer arguments, which torch does not differentiate: from a float64 copy of the graph, cut to integers."""
-        reached = [i for i in self._integer if id(self.variables[i]) in self.differentiated]
+        reached = [i for i in self._integer if id(self.variables[i]) in self.differentiated and i not in self._constant]
         with torch.no_grad():
             self._store([(i, None) for i in self._integer if i not in reached])
         if not reached:
@@ -298,7 +320,7 @@ class BoundGraph:
 
     def _float_program(self) -> Program:
         shapes = infer_shapes(self.nodes, {id(v): tuple(t.shape) for v, t in zip(self.variables, self.tensors, strict=True)})
-        floated = {id(self.variables[i]) for i in self._integer} & self.differentiated
+        floated = {id(self.variables[i]) for i in self._integer if i not in self._constant} & self.differentiated
         given = {id(v): torch.float64 if id(v) in floated else t.dtype for v, t in zip(self.variables, self.tensors, strict=True)}
         return build_program(self.heads, self.variables, shapes, infer_dtypes(self.nodes, given), self.devices, self._last_train)
 

@@ -49,6 +49,7 @@ def _ctc_dtype(a: Attrs, t: Dtypes) -> None:
 @op(
     "CTCLoss", aliases=("_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss"), outputs=("output0", "output1"), visible=1, shape=_ctc_shape, dtype=_ctc_dtype,
     present={"data_lengths": lambda a: a.use_data_lengths, "label_lengths": lambda a: a.use_label_lengths},
+    untouched_grads=("label", "data_lengths", "label_lengths"),
 )  # fmt: skip
 def ctc_loss(
     data: Tensor, label: Tensor, data_lengths: Tensor | None = None, label_lengths: Tensor | None = None, /, *, use_data_lengths: Bool = False,

@@ -61,7 +61,7 @@ def _check_lengths(data: Tensor, lengths: Tensor | None, axis: int) -> None:
         raise MXNetError(f"Shape inconsistent, Provided = {list(lengths.shape)}, inferred shape=({data.shape[1 - axis]},) (input 'sequence_length')")
 
 
-@op("SequenceMask", aliases=("_npx_sequence_mask",), present=_LENGTHS, shape=_same_shape, dtype=_dtype)
+@op("SequenceMask", aliases=("_npx_sequence_mask",), present=_LENGTHS, untouched_grads=("sequence_length",), shape=_same_shape, dtype=_dtype)
 def sequence_mask(
     data: Tensor, sequence_length: Tensor | None = None, /, *, use_sequence_length: Bool = False, value: Float = 0.0, axis: Int = 0
 ) -> Tensor:
@@ -78,7 +78,7 @@ def sequence_mask(
     return torch.where(inside, data, torch.full_like(data, value))
 
 
-@op("SequenceLast", present=_LENGTHS, shape=_last_shape, dtype=_dtype)
+@op("SequenceLast", present=_LENGTHS, untouched_grads=("sequence_length",), shape=_last_shape, dtype=_dtype)
 def sequence_last(data: Tensor, sequence_length: Tensor | None = None, /, *, use_sequence_length: Bool = False, axis: Int = 0) -> Tensor:
     """The last element of each sequence.
 
@@ -92,7 +92,7 @@ def sequence_last(data: Tensor, sequence_length: Tensor | None = None, /, *, use
     return data[last, samples] if axis == 0 else data[samples, last]
 
 
-@op("SequenceReverse", present=_LENGTHS, shape=_reverse_shape, dtype=_dtype)
+@op("SequenceReverse", present=_LENGTHS, untouched_grads=("sequence_length",), shape=_reverse_shape, dtype=_dtype)
 def sequence_reverse(data: Tensor, sequence_length: Tensor | None = None, /, *, use_sequence_length: Bool = False, axis: Int = 0) -> Tensor:
     """Reverses the steps of each sequence; padding stays where it is.
 
