@@ -82,6 +82,7 @@ class BoundGraph:
         self._last_train = False
         self._rng: Any = None
         self.differentiated = self._differentiated_nodes()
+        self._live = self._dependents({id(self.variables[i]) for i in (*self._wanted, *self._integer)}, through_zeros=False)
         self._untouched = self._serving_only(lambda op, name: name in op.untouched_grads)  # labels of loss heads: MXNet never writes to them
         self._constant = self._serving_only(lambda op, name: op.differentiable is not None and name not in op.differentiable)
         self._refused = self._refused_gradients()
@@ -145,9 +146,9 @@ class BoundGraph:
 
     # -- backward ---------------------------------------------------------------------------------------------------------
     def needs_head_grad(self, index: int) -> bool:
-        """Whether output `index` comes from an operator that needs a head gradient."""
+        """Whether a wanted gradient depends on the head gradient of output `index`."""
         node = self.heads[index].node
-        return node.op is None or node.op.needs_head_grad(node.params)
+        return id(node) in self._live and (node.op is None or node.op.needs_head_grad(node.params))
 
     def backward(self, head_grads: Sequence[torch.Tensor | None], train: bool = True, observe: Any = None) -> None:
         """Fills the gradient buffers from the last forward pass (or from the current arrays when there was none).
@@ -273,11 +274,11 @@ class BoundGraph:
                         )
         return errors
 
-    def _dependents(self, roots: set[int]) -> set[int]:
-        """ids of the nodes that depend on the roots, these included."""
+    def _dependents(self, roots: set[int], through_zeros: bool = True) -> set[int]:
+        """ids of the nodes that depend on the roots, these included; through operators whose gradient is zero on request."""
         depends = set(roots)
         for node in self.nodes:
-            if any(id(e.node) in depends for e in node.inputs):
+            if any(id(e.node) in depends for e in node.inputs) and (through_zeros or (node.op is not None and node.op.grad is not Grad.ZERO)):
                 depends.add(id(node))
         return depends
 

@@ -74,7 +74,10 @@ def _topk_dtype(a: Attrs, t: Dtypes) -> None:
         t.unify_out(torch_dtype(a.dtype) if a.ret_typ == "both" else torch.int32, 1)
 
 
-@op("topk", aliases=("_npx_topk",), outputs=_topk_outputs, visible=lambda a: 2 if a.ret_typ == "both" else 1, shape=_topk_shape, dtype=_topk_dtype)
+@op(
+    "topk", aliases=("_npx_topk",), outputs=_topk_outputs, visible=lambda a: 2 if a.ret_typ == "both" else 1, shape=_topk_shape, dtype=_topk_dtype,
+    head_grad=lambda a: a.ret_typ in ("value", "both"),
+)  # fmt: skip
 def topk(
     data: Tensor, /, *, axis: OptInt = -1, k: Int = 1, ret_typ: Annotated[str, OneOf("both", "indices", "mask", "value")] = "indices",
     is_ascend: Bool = False, dtype: IndexType = "float32", device: Device,
