@@ -249,7 +249,10 @@ def _index_copy_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(f"index_copy: shapes old {show(old)}, index {show(index)}, new {show(new)} do not fit each other")
 
 
-@op("_contrib_index_copy", shape=_index_copy_shape, dtype=free_inputs("index_vector"), differentiable=("old_tensor", "new_tensor"), untouched_grads=("index_vector",))
+@op(
+    "_contrib_index_copy", shape=_index_copy_shape, dtype=free_inputs("index_vector"), differentiable=("old_tensor", "new_tensor"),
+    untouched_grads=("index_vector",),
+)  # fmt: skip
 def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor, /) -> Tensor:
     """old_tensor with the rows at index_vector replaced by those of new_tensor.
 
