@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import mxexec_torch as mx
-from tests.fit_mlp import fit, network
+from tests.fits import fit
+from tests.fits import mlp as network
 
 
 def _module(**kwargs: Any) -> Any:
@@ -85,14 +86,14 @@ def test_predict_and_score_drop_the_fill() -> None:
 
 
 def test_checkpoints_go_on(tmp_path: Path) -> None:
-    _, module = fit(mx, "sgd", epochs=2)
+    _, module = fit(mx, "mlp", "sgd", end=2)
     prefix = str(tmp_path / "net")
     module.save_checkpoint(prefix, 2, save_optimizer_states=True)
     loaded = mx.mod.Module.load(prefix, 2, load_optimizer_states=True)
     for one in (module, loaded):
         if one is loaded:
             one.bind([("data", (8, 20))], [("softmax_label", (8,))])
-            one.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1, "momentum": 0.9, "wd": 0.001})
+            one.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.05, "momentum": 0.9, "wd": 0.001})
         one.forward_backward(_batch())
         one.update()
     for name, value in module.get_params()[0].items():
