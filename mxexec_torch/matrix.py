@@ -84,6 +84,8 @@ def _count(evidence: _Evidence, case: Any, verdicts: dict[str, str | None], limi
     evidence.gradients += any(".grad." in check and verdict is None for check, verdict in verdicts.items())
     if not wrong and not case.error and case.inputs:
         evidence.dtypes.add(next(iter(case.inputs.values())).dtype)
+    if case.reference is not None:
+        evidence.reasons[f"judged against a NumPy reference: {case.reference.reason}"] = None
     for limit in explained.values():
         evidence.reasons[limit.reason] = None
     if len(explained) < len(wrong):

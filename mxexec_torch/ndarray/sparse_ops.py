@@ -137,6 +137,8 @@ def _cast_storage(plan: Any, inputs: Sequence[Any]) -> NDArray | None:
         return wrap(x._t, x._ctx)
     if x.stype != "default":
         raise MXNetError(f"cast_storage from {x.stype} to {target} is not supported")
+    if target == "csr" and x.ndim != 2:
+        raise MXNetError(f"csr storage is for matrices, got shape {x.shape}")
     return SPARSE_CLASSES[target]._of(x._t, x._ctx)  # type: ignore[no-any-return]
 
 

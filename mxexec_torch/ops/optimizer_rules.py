@@ -6,6 +6,7 @@ from typing import Annotated
 
 import torch
 
+from ..errors import MXNetError
 from ..infer.rules import any_dtype, elementwise
 from ..infer.state import Shapes
 from ..registry import Attrs, Aux, Out, State, Tensor, op
@@ -140,5 +141,7 @@ def group_adagrad_update(
     "reset_arrays", count=lambda a: a.num_arrays, variadic_names=lambda a, n: [f"array_{i}" for i in range(n)], outputs=(), dtype=any_dtype, **UPDATE
 )  # fmt: skip
 def reset_arrays(*data: Aux, num_arrays: Int) -> Out:
-    """Sets all arrays to zero; no output. data: any shapes. Source: src/operator/contrib/reset_arrays.cc"""
+    """Sets all arrays to zero; no output. data: any shapes, floating. Source: src/operator/contrib/reset_arrays.cc"""
+    if any(not x.is_floating_point() for x in data):
+        raise MXNetError(f"This operation only support floating point types, got {', '.join(str(x.dtype) for x in data)}")
     return Out(writes={f"array_{i}": torch.zeros_like(x) for i, x in enumerate(data)})

@@ -353,7 +353,10 @@ def _mp_lamb2_dtype(a: Attrs, t: Dtypes) -> None:
     t.unify("weight", t.out())
 
 
-@op("mp_lamb_update_phase2", shape=_norms_free, dtype=_mp_lamb2_dtype, **UPDATE)
+@op(
+    "mp_lamb_update_phase2", shape=_norms_free, dtype=_mp_lamb2_dtype,
+    limits=("the float32 weight is updated too; MXNet leaves it as it was, so that every step starts from the first weight",), **UPDATE,
+)  # fmt: skip
 def mp_lamb_update_phase2(
     weight: Tensor, g: Tensor, r1: Tensor, r2: Tensor, weight32: State, /, *, lr: Float, lower_bound: Float = -1.0, upper_bound: Float = -1.0
 ) -> Out:

@@ -119,7 +119,7 @@ def _one(like: Tensor, value: float | None) -> Tensor:
 
 
 def _asym_dtype(a: Attrs, t: Dtypes) -> None:
-    _bytes_in(t, torch.float32, *_BYTES)
+    _bytes_in(t, torch.float32)
     float_inputs(1)(a, t)
     t.unify_out(torch.uint8)
 
@@ -128,12 +128,8 @@ def _asym_dtype(a: Attrs, t: Dtypes) -> None:
 def quantize_asym(data: Tensor, /, *, min_calib_range: OptFloat = None, max_calib_range: OptFloat = None) -> tuple[Tensor, Tensor, Tensor]:
     """uint8 numbers data * scale + shift that cover the whole range of the data.
 
-    data float32, int8 or uint8 -> integers, scale (1,), shift (1,). Source: src/operator/quantization/quantize_asym-inl.h
+    data float32 -> integers, scale (1,), shift (1,). Source: src/operator/quantization/quantize_asym-inl.h
     """
-    if data.dtype == torch.uint8:
-        return data.clone(), _one(data, 1.0), _one(data, 0.0)
-    if data.dtype == torch.int8:
-        return (data.to(torch.int32) + 128).to(torch.uint8), _one(data, 1.0), _one(data, 128.0)
     calibrated = min_calib_range is not None and max_calib_range is not None
     low = _one(data, min_calib_range) if calibrated else data.min().reshape(1)
     high = _one(data, max_calib_range) if calibrated else data.max().reshape(1)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Annotated
 
@@ -217,3 +218,40 @@ def argmax_channel(data: Tensor, /) -> Tensor:
     data (n, c, *k) -> (n, *k). Source: src/operator/tensor/broadcast_reduce_op_index.cc
     """
     return _indices(torch.argmax, data, 1, False)
+
+
+def _cumsum_shape(a: Attrs, s: Shapes) -> None:
+    data = s.get()
+    if a.axis is not None:
+        s.unify_out(data)
+        s.unify(0, s.out())
+        return
+    if data is None or -1 in data:
+        raise s.fail(f"cumsum over all axes needs the shape of its input, got {data}")
+    s.unify_out((math.prod(data),))
+
+
+def _cumsum_dtype(a: Attrs, d: Dtypes) -> None:
+    if a.dtype is not None:
+        d.unify_out(torch_dtype(a.dtype))
+    elif d.get() is torch.bool:
+        d.unify_out(torch.int64)
+    else:
+        d.unify_out(d.get())
+        d.unify(0, d.out())
+
+
+@op("_np_cumsum", aliases=("cumsum",), shape=_cumsum_shape, dtype=_cumsum_dtype)
+def cumsum(
+    a: Tensor, /, *, axis: OptInt = None, dtype: Annotated[str | None, OneOf("float16", "float32", "float64", "int32", "int64", "int8", None)] = None
+) -> Tensor:
+    """Running sums along an axis, or of the flattened tensor.
+
+    a any shape -> the same shape, or (size,) without an axis. dtype: as asked for, else that of a (bool: int64).
+    Errors: MXNetError for an axis out of range, a negative one included. Source: src/operator/numpy/np_cumsum-inl.h
+    """
+    if axis is not None and not 0 <= axis < a.ndim:
+        raise MXNetError(f"axis value {axis} out of range: from 0 to {a.ndim - 1}")
+    kind = torch_dtype(dtype) if dtype is not None else torch.int64 if a.dtype is torch.bool else a.dtype
+    result = a.reshape(-1).cumsum(0, dtype=kind) if axis is None else a.cumsum(axis, dtype=kind)
+    return result

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Array", "Case", "Limitation", "Tolerance", "distinct", "full", "integers", "normal", "ones", "over_dtypes", "positive", "uniform",
+    "Array", "Arrays", "Case", "Gradient", "Limitation", "Reference", "Tolerance",
+    "distinct", "full", "integers", "normal", "ones", "over_dtypes", "positive", "uniform",
     "values", "zeros",
 ]  # fmt: skip
 
@@ -110,6 +111,22 @@ class Tolerance:
     measured: float
 
 
+Arrays = dict[str, np.ndarray]
+Gradient = Callable[[list[np.ndarray]], Arrays]  # head gradients -> gradients by input name
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an operator means, in NumPy, for cases that MXNet 1.9.1 cannot run.
+
+    function: (inputs by name, attributes) -> the outputs, and how head gradients become gradients of the inputs (None: no gradients).
+    reason: why MXNet gives no answer, shown in the matrix.
+    """
+
+    function: Callable[[Arrays, Mapping[str, Any]], tuple[list[np.ndarray], Gradient | None]]
+    reason: str
+
+
 @dataclass(frozen=True)
 class Case:
     """One call of one operator.
@@ -130,6 +147,7 @@ class Case:
     np_shape: run under mx.util.np_shape(True).
     onednn:   record with oneDNN's kernels on (default off: the plain kernels are the defined behaviour).
     unjudged: check -> reason why MXNet's own answer is not to be followed (undefined memory, not repeatable).
+    reference: where MXNet gives no answer: see Reference. The golden is computed by it, not recorded.
     gradcheck: False or the reason (text) why the float64 gradient check does not apply.
     tolerance: see Tolerance.
     """
@@ -150,6 +168,7 @@ class Case:
     np_shape: bool = False
     onednn: bool = False
     unjudged: Mapping[str, str] = field(default_factory=dict)
+    reference: Reference | None = None
     gradcheck: bool | str = True
     tolerance: Tolerance | None = None
 

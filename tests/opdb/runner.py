@@ -12,7 +12,7 @@ import numpy as np
 
 from .case import Case
 
-__all__ = ["Result", "run"]
+__all__ = ["Result", "refer", "run"]
 
 PREFIXES = {"_contrib_": "contrib", "_linalg_": "linalg", "_image_": "image", "_sparse_": "sparse", "_random_": "random"}
 SEED = 20230917  # the year and month in which MXNet retired
@@ -46,6 +46,21 @@ def run(mx: Any, case: Case) -> Result:
                 function(mx, case, result, stage)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
                 result.errors[path] = {"stage": stage.name, "class": [c.__name__ for c in type(error).__mro__], "text": str(error)[:300]}
+    return result
+
+
+def refer(case: Case) -> Result:
+    """The golden of a case with a reference: the same checks that a run gives."""
+    assert case.reference is not None
+    result = Result()
+    outputs, gradient = case.reference.function({n: case.array(n) for n in case.inputs}, case.attrs)
+    modes = [mode for mode, wanted in (("eval", False), ("train", True)) if wanted in case.train]
+    for path in case.paths:
+        recorded = ["eval"] if path == "nd" and gradient is None else modes
+        result.arrays.update({f"{path}.{mode}.{i}": output for mode in recorded for i, output in enumerate(outputs)})
+        if gradient is not None:
+            grads = gradient([case.seeded(f"head:{i}", o.shape, o.dtype) for i, o in enumerate(outputs)])
+            result.arrays.update({f"{path}.grad.{n}": grads[n] for n in case.grad_names()})
     return result
 
 

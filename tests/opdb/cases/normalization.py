@@ -18,6 +18,7 @@ _VARIANTS = {
     "default": {}, "trained_gamma": dict(fix_gamma=False), "global": dict(fix_gamma=False, use_global_stats=True),
     "statistics": dict(fix_gamma=False, output_mean_var=True), "eps_momentum": dict(fix_gamma=False, eps=1e-2, momentum=0.5),
 }
+_UNWRITTEN = {f"sym.eval.{i}": "outside training MXNet leaves these outputs unwritten" for i in (1, 2)}
 _LAYER = dict(data=normal(3, 4, 5), gamma=normal(5), beta=normal(5))
 
 CASES = [
@@ -39,6 +40,12 @@ CASES = [
     ),
     # The imperative functions of these two list no auxiliary inputs in MXNet and cannot be called.
     *[dataclasses.replace(_batch("BatchNorm_v1", name, (3, 4, 5, 2), 4, **attrs), paths=("sym",)) for name, attrs in _VARIANTS.items()],
+    *[dataclasses.replace(_batch("_contrib_SyncBatchNorm", name, (3, 4, 5, 2), 4, key=name, **attrs), paths=("sym",), unjudged=_UNWRITTEN)
+      for name, attrs in _VARIANTS.items()],
+    *[
+        dataclasses.replace(_batch("_contrib_BatchNormWithReLU", name, (3, 4, 5, 2), 4, **attrs), paths=("sym",), onednn=True)
+        for name, attrs in _VARIANTS.items() if name != "statistics"
+    ],
     Case("LayerNorm", "last", inputs=_LAYER),
     Case("LayerNorm", "statistics", inputs=_LAYER, attrs=dict(output_mean_var=True), grad=("data", "gamma", "beta")),
     Case("LayerNorm", "axis_one", inputs=dict(data=normal(3, 4, 5), gamma=normal(4), beta=normal(4)), attrs=dict(axis=1, eps=1e-2)),

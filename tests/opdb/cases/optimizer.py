@@ -87,6 +87,15 @@ CASES = [
             ("from_above", 9.0, 3.0, dict(upper_bound=4.0)),
         )
     ],
+    *[
+        Case("mp_lamb_update_phase1", label, dict(weight=normal(*_N, dtype=_H), grad=normal(*_N, dtype=_H), mean=normal(*_N), var=positive(*_N), weight32=normal(*_N)), attrs, grad=(), paths=("nd",))
+        for label, attrs in (("plain", dict(t=1, wd=0.0)), ("clipped", dict(t=2, wd=0.0, clip_gradient=0.3)), ("all", dict(t=4, wd=0.1, beta1=0.8, bias_correction=False, rescale_grad=0.5)))
+    ],
+    *[
+        Case("mp_lamb_update_phase2", label, dict(weight=normal(*_N, dtype=_H), g=normal(*_N), r1=values([r1]), r2=values([r2]), weight32=normal(*_N)), dict(lr=0.1, **attrs), out=("weight",), paths=("nd",),
+             unjudged={"nd.after.weight32": "MXNet forgets to write it"})
+        for label, r1, r2, attrs in (("plain", 2.0, 3.0, {}), ("zero_direction", 2.0, 0.0, {}), ("bounded", 2.0, 3.0, dict(lower_bound=2.5, upper_bound=4.0)))
+    ],
     *_multi("multi_sgd_update", {**_W, **_G}, _PAIR),
     *_multi("multi_sgd_mom_update", {**_W, **_G, "mom": normal}, dict(momentum=0.9, rescale_grad=0.5, **_PAIR)),
     *_multi("multi_mp_sgd_update", dict(weight=_half, grad=_half, weight32=normal), _PAIR),

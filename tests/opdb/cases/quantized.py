@@ -82,6 +82,10 @@ CASES = [
     _case("quantized_batch_norm", "int8", dict(
         data=_I8, gamma=uniform(4, low=0.5, high=1.5), beta=normal(4), moving_mean=zeros(4), moving_var=uniform(4, low=0.5, high=1.5),
         **_ranges(min_data=-1.5, max_data=2)), min_calib_range=-4.0, max_calib_range=4.0),
+    *[
+        Case("_contrib_calibrate_entropy", label, inputs=dict(hist=hist, hist_edges=values([k * 0.25 for k in range(42)])), attrs=dict(num_quantized_bins=bins), grad=())
+        for label, hist, bins in (("peaked", values([max(0, 60 - 5 * abs(k - 20)) + k % 3 for k in range(41)]), 15), ("flat", values([7] * 41), 11))
+    ],
     Case("_contrib_quantized_act", "gradient", inputs=dict(data=_I8, **_ranges(min_data=-1, max_data=2)), attrs=dict(act_type="sigmoid"), error=True, grad=(),
          paths=("nd",), onednn=True),
 ]  # fmt: skip

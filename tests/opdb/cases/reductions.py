@@ -32,4 +32,11 @@ CASES = [
     Case("multi_sum_sq", inputs=dict(a=normal(3), b=normal(2, 2)), attrs=dict(num_arrays=2), grad=()),
     Case("all_finite", inputs=dict(data=values([1.0, float("inf")])), grad=()),
     Case("multi_all_finite", inputs=dict(a=normal(3), b=normal(2)), attrs=dict(num_arrays=2), grad=()),
+    *[Case("cumsum", f"axis_{axis}", dict(a=normal(2, 3, 4)), dict(axis=axis)) for axis in (None, 0, 1, 2)],
+    *over_dtypes(Case("cumsum", "typed", dict(a=integers(3, 4, high=50)), dict(axis=1)), "float16", "float64", "int8", "uint8", "int32", "int64", "bool"),
+    *[Case("cumsum", f"to_{dtype}", dict(a=integers(3, 4, high=50)), dict(axis=0, dtype=dtype)) for dtype in ("float16", "float64", "int8", "int32", "int64")],
+    *[Case("cumsum", f"axis_minus_{axis}", dict(a=normal(2, 3)), dict(axis=-axis), error=True) for axis in (1, 2, 3)],
+    Case("cumsum", "axis_beyond", dict(a=normal(2, 3)), dict(axis=2), error=True),
+    Case("cumsum", "to_uint8", dict(a=normal(2, 3)), dict(dtype="uint8"), error=True),
+    Case("cumsum", "no_elements", dict(a=normal(0, 3)), dict(axis=1), np_shape=True, gradcheck="no elements"),
 ]
