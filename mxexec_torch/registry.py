@@ -150,6 +150,7 @@ class OpDef:
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
     fills_out:  the result is converted to and repeated over the array given as `out`, which must be given (`_copyto`, `_set_value`).
     random:     draws random numbers (never merged with an equal node).
+    differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
     lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
     refused_grads: inputs whose gradient is an error when backward runs (indices of Embedding).
     untouched_grads: inputs whose gradient array MXNet never writes (labels of loss heads).
@@ -199,6 +200,7 @@ class OpDef:
     floats_only: bool = False  # data of whole numbers are an error
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
+    differentiable: tuple[str, ...] | None = None
     limits: tuple[str, ...] = ()
     listed: Sequence[tuple[str, str]] | None = None
     specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None

@@ -32,7 +32,8 @@ def _applies(case: Case) -> bool:
 
 def _wanted(case: Case, operator: OpDef) -> list[str]:
     auxiliary = [i.name for i in operator.inputs if i.kind == "aux"]
-    return [n for n in case.grad_names(auxiliary) if n not in (*operator.refused_grads, *operator.untouched_grads)]
+    names = case.grad_names(auxiliary)
+    return [n for n in names if operator.differentiable is None or n in operator.differentiable]
 
 
 CASES = [(family, case) for family in store.families() for case in store.load(family)[0] if _applies(case)]

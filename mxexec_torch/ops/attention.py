@@ -115,7 +115,7 @@ def ifft(data: Tensor, /, *, compute_size: Int = 128) -> Tensor:
     return torch.real(torch.fft.ifft(values, norm="forward"))
 
 
-@op("_contrib_count_sketch")
+@op("_contrib_count_sketch", differentiable=("data",))
 def count_sketch(data: Tensor, h: Tensor, s: Tensor, /, *, out_dim: Int, processing_batch_size: Int = 32) -> Tensor:
     """Adds s[i] data[..., i] into column h[i]: a random projection that keeps inner products in expectation.
 

@@ -44,7 +44,8 @@ def _lookup(data: Tensor, weight: Tensor, input_dim: int, output_dim: int) -> Te
 
 
 @op(
-    "Embedding", aliases=("_npx_embedding", "_sparse_Embedding"), shape=_embedding_shape, dtype=_embedding_dtype, refused_grads=("data",),
+    "Embedding", aliases=("_npx_embedding", "_sparse_Embedding"), shape=_embedding_shape, dtype=_embedding_dtype,
+    differentiable=("weight",), refused_grads=("data",),
 )  # fmt: skip
 def embedding(data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", sparse_grad: Bool = False) -> Tensor:
     """Rows of weight by index; indices are truncated to integers and clipped into range.
@@ -63,7 +64,7 @@ _LISTED = (  # the table lists Embedding's attributes, but the operator reads ot
 
 
 @op(
-    "_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, refused_grads=("data",), listed=_LISTED,
+    "_contrib_SparseEmbedding", shape=_embedding_shape, dtype=_embedding_dtype, differentiable=("weight",), refused_grads=("data",), listed=_LISTED,
 )  # fmt: skip
 def sparse_embedding(
     data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: Size, dtype: WeightType = "float32", deterministic: IgnoredBool = False

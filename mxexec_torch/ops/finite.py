@@ -105,7 +105,7 @@ def _cross_entropy_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((1,))
 
 
-@op("softmax_cross_entropy", shape=_cross_entropy_shape, refused_grads=("label",))
+@op("softmax_cross_entropy", shape=_cross_entropy_shape, differentiable=("data",), refused_grads=("label",))
 def softmax_cross_entropy(data: Tensor, label: Tensor, /) -> Tensor:
     """The sum over rows of -log(softmax(data)[label]).
 

@@ -69,7 +69,7 @@ def _pick_shape(a: Attrs, s: Shapes) -> None:
     s.unify(1, kept if index is not None and len(index) == len(data) else removed)
 
 
-@op("pick", aliases=("choose_element_0index", "_npx_pick"), shape=_pick_shape, dtype=free_inputs("index"))
+@op("pick", aliases=("choose_element_0index", "_npx_pick"), shape=_pick_shape, dtype=free_inputs("index"), differentiable=("data",))
 def pick(
     data: Tensor, index: Tensor, /, *, axis: OptInt = -1, keepdims: Bool = False,
     mode: Annotated[str, OneOf("clip", "wrap")] = "clip",
@@ -129,7 +129,7 @@ def _gather_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((*index[1:], *data[index[0] :]) or (1,))
 
 
-@op("gather_nd", aliases=("_npi_gather_nd", "_npx_gather_nd"), shape=_gather_shape, dtype=free_inputs("indices"))
+@op("gather_nd", aliases=("_npi_gather_nd", "_npx_gather_nd"), shape=_gather_shape, dtype=free_inputs("indices"), differentiable=("data",))
 def gather_nd(data: Tensor, indices: Tensor, /) -> Tensor:
     """Elements (or slices) at the coordinates in the columns of indices; negative ones count from the end. The gradient adds up.
 
@@ -172,7 +172,7 @@ def _scatter(target: Tensor, data: Tensor, indices: Tensor, shape: KnownShape) -
     return rows.index_put((where,), data.reshape(where.shape[0], *shape[m:])).reshape(shape)
 
 
-@op("scatter_nd", shape=_scatter_shape, dtype=free_inputs("indices"))
+@op("scatter_nd", shape=_scatter_shape, dtype=free_inputs("indices"), differentiable=("data",))
 def scatter_nd(data: Tensor, indices: Tensor, /, *, shape: Shape) -> Tensor:
     """Zeros with data written at the coordinates in the columns of indices; of equal coordinates the result is undefined.
 
@@ -249,7 +249,10 @@ def _index_copy_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(f"index_copy: shapes old {show(old)}, index {show(index)}, new {show(new)} do not fit each other")
 
 
-@op("_contrib_index_copy", shape=_index_copy_shape, dtype=free_inputs("index_vector"), untouched_grads=("index_vector",))
+@op(
+    "_contrib_index_copy", shape=_index_copy_shape, dtype=free_inputs("index_vector"), differentiable=("old_tensor", "new_tensor"),
+    untouched_grads=("index_vector",),
+)  # fmt: skip
 def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor, /) -> Tensor:
     """old_tensor with the rows at index_vector replaced by those of new_tensor.
 
@@ -263,7 +266,7 @@ def _check_mask(a: Attrs) -> None:
         raise MXNetError(f"boolean_mask: only axis=0 is supported, got axis={a.axis}")
 
 
-@op("_contrib_boolean_mask", aliases=("_npi_boolean_mask",), dtype=free_inputs("index"), eager_only=True, check=_check_mask)
+@op("_contrib_boolean_mask", aliases=("_npi_boolean_mask",), dtype=free_inputs("index"), eager_only=True, check=_check_mask, differentiable=("data",))
 def boolean_mask(data: Tensor, index: Tensor, /, *, axis: Int = 0) -> Tensor:
     """The rows whose entry in index is not zero. data (n, *k), index (n,) -> (number of non-zeros, *k).
 

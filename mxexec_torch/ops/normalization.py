@@ -89,7 +89,7 @@ _MOVING = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 @op(
     "BatchNorm", aliases=("_npx_batch_norm",), outputs=("output", "mean", "var"), visible=lambda a: 3 if a.output_mean_var else 1,
-    shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, init=_MOVING,
+    shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, differentiable=("data", "gamma", "beta"), init=_MOVING,
 )  # fmt: skip
 def batch_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Aux, moving_var: Aux, /, *, eps: Double = 0.0010000000474974513,
@@ -108,7 +108,7 @@ def batch_norm(
 
 @op(
     "_contrib_BatchNormWithReLU", outputs=("output", "mean", "var", "workspace"), visible=lambda a: 3 if a.output_mean_var else 1,
-    shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, init=_MOVING,
+    shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, differentiable=("data", "gamma", "beta"), init=_MOVING,
 )  # fmt: skip
 def batch_norm_with_relu(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Aux, moving_var: Aux, /, *, eps: Double = 0.0010000000474974513,
@@ -142,7 +142,7 @@ def _with_variance(
 
 @op(
     "BatchNorm_v1", outputs=("output", "mean", "var"), visible=lambda a: 3 if a.output_mean_var else 1, shape=_channel_shape,
-    dtype=statistics_dtype, backward_writes=_moving_from_variance, init=_MOVING,
+    dtype=statistics_dtype, backward_writes=_moving_from_variance, differentiable=("data", "gamma", "beta"), init=_MOVING,
     table=("data", "gamma", "beta", "eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var"),
 )  # fmt: skip
 def batch_norm_v1(
@@ -158,7 +158,7 @@ def batch_norm_v1(
 
 @op(
     "_contrib_SyncBatchNorm", outputs=("output", "mean", "var"), visible=lambda a: 3 if a.output_mean_var else 1, shape=_channel_shape,
-    dtype=statistics_dtype, backward_writes=_moving_from_variance, init=_MOVING,
+    dtype=statistics_dtype, backward_writes=_moving_from_variance, differentiable=("data", "gamma", "beta"), init=_MOVING,
 )  # fmt: skip
 def sync_batch_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Aux, moving_var: Aux, /, *, eps: Float = 0.00100000005, momentum: Float = 0.899999976,

@@ -297,7 +297,7 @@ def _reshape_like_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(str(error)) from None
 
 
-@op("reshape_like", aliases=("_npx_reshape_like",), shape=_reshape_like_shape, dtype=free_inputs("rhs"))
+@op("reshape_like", aliases=("_npx_reshape_like",), shape=_reshape_like_shape, dtype=free_inputs("rhs"), differentiable=("lhs",))
 def reshape_like(
     lhs: Tensor, rhs: Tensor, /, *, lhs_begin: OptInt = None, lhs_end: OptInt = None, rhs_begin: OptInt = None, rhs_end: OptInt = None
 ) -> Tensor:

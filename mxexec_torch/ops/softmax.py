@@ -70,7 +70,7 @@ def _outside(data: Tensor, length: Tensor, axis: int) -> Tensor:
 _RULES: dict[str, Any] = {"shape": _shape, "dtype": _dtype}
 
 
-@op("softmax", aliases=("_npx_softmax",), present={"length": lambda a: bool(a.use_length)}, **_RULES)
+@op("softmax", aliases=("_npx_softmax",), present={"length": lambda a: bool(a.use_length)}, differentiable=("data",), **_RULES)
 def softmax(
     data: Tensor, length: Tensor | None = None, /, *, axis: Int = -1, temperature: OptDouble = None, dtype: _Dtype = None,
     use_length: OptBool = False,

@@ -34,7 +34,7 @@ def _retain_dtype(a: Attrs, d: Dtypes) -> None:
     d.unify("data", d.out())
 
 
-@op("_sparse_retain", shape=_retain_shape, dtype=_retain_dtype)
+@op("_sparse_retain", shape=_retain_shape, dtype=_retain_dtype, differentiable=("data",))
 def sparse_retain(data: Tensor, indices: Tensor, /) -> Tensor:
     """The given rows of data, zeros elsewhere.
 
