@@ -19,7 +19,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,run,info,im2rec,matrix}")
     commands.add_parser("demo", help="train a LeNet with legacy code and run a legacy checkpoint, beside MXNet 1.9.1's figures")
     run = commands.add_parser("run", help="run a script in which `import mxnet` means this package")
-    run.add_argument("--numpy-compat", action="store_true", help="restore NumPy 1.x names (np.bool, np.int, ...) that old scripts use")
+    names = "give scripts the NumPy 1.x names (np.bool, np.int, ...) that this NumPy lacks"
+    run.add_argument("--numpy-compat", action=argparse.BooleanOptionalAction, default=True, help=names)
     run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as in `python -m`")
     run.add_argument("script", help="the script, or with -m the module")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script sees in sys.argv[1:]")

@@ -1,11 +1,12 @@
-"""Opt-in NumPy 1.x names (`np.bool`, `np.int`, `np.float_`, `np.product`, ...) for scripts written before they were removed.
+"""NumPy 1.x names (`np.bool`, `np.int`, `np.float_`, `np.product`, ...) for scripts written before they were removed.
 
-Off unless asked for: `mxexec-torch run --numpy-compat`, `pytest -p mxexec_torch.as_mxnet --numpy-compat`, the environment variable
-`MXEXEC_TORCH_NUMPY_COMPAT=1`, or `mxexec_torch.numpy_compat.restore()`.
+`mxexec-torch run` restores them unless told `--no-numpy-compat`. Elsewhere they are off unless asked for: `pytest -p mxexec_torch.as_mxnet
+--numpy-compat`, the environment variable `MXEXEC_TORCH_NUMPY_COMPAT=1`, or `mxexec_torch.numpy_compat.restore()`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ _RENAMED = {
     "float_": "float64", "complex_": "complex128", "unicode_": "str_", "string_": "bytes_", "bool8": "bool_", "object0": "object_", "int0": "intp",
     "uint0": "uintp", "Inf": "inf", "Infinity": "inf", "PINF": "inf", "infty": "inf", "NaN": "nan", "product": "prod", "cumproduct": "cumprod",
     "sometrue": "any", "alltrue": "all", "round_": "round", "row_stack": "vstack", "trapz": "trapezoid", "in1d": "isin", "mat": "asmatrix",
+    "cfloat": "complex128", "singlecomplex": "complex64", "longfloat": "longdouble",
 }  # fmt: skip
+_EXCEPTIONS = ("AxisError", "ComplexWarning", "RankWarning", "VisibleDeprecationWarning")
 
 
 def _asscalar(array: Any) -> Any:
@@ -38,7 +41,8 @@ def restore() -> list[str]:
     """Adds the names that this NumPy lacks (those it has stay as they are); returns the names added."""
     wanted = dict(_BUILTINS)
     wanted.update({old: getattr(np, new) for old, new in _RENAMED.items() if hasattr(np, new)})
-    wanted.update({"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort})
+    wanted.update({"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort, "math": math})
+    wanted.update({name: getattr(np.exceptions, name) for name in _EXCEPTIONS if hasattr(np.exceptions, name)})
     present = set(dir(np))
     missing = [name for name in wanted if name not in present]
     for name in missing:

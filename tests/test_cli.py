@@ -36,10 +36,11 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_run_numpy_compat(tmp_path: Path) -> None:
-    """Off by default, on when asked for."""
+    """Legacy scripts find NumPy's old names, unless told otherwise."""
     (tmp_path / "script.py").write_text("import numpy as np\nprint(np.int)\n")
-    assert "<class 'int'>" in command("run", "--numpy-compat", str(tmp_path / "script.py")).stdout
-    assert "AttributeError" in command("run", str(tmp_path / "script.py")).stderr
+    for options in ((), ("--numpy-compat",)):
+        assert "<class 'int'>" in command("run", *options, str(tmp_path / "script.py")).stdout
+    assert "AttributeError" in command("run", "--no-numpy-compat", str(tmp_path / "script.py")).stderr
 
 
 def test_run_missing_script() -> None:

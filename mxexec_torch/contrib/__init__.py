@@ -11,7 +11,10 @@ from . import symbol as sym
 
 __all__ = ["autograd", "nd", "ndarray", "sym", "symbol"]
 
-_LAZY = {"amp": "amp", "io": "io", "quant": "quantization", "quantization": "quantization", "svrg_optimization": "svrg_optimization", "text": "text"}
+_LAZY = {
+    "amp": "amp", "io": "io", "quant": "quantization", "quantization": "quantization", "svrg_optimization": "svrg_optimization",
+    "tensorboard": "tensorboard", "text": "text",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import struct
+import warnings
 from ast import literal_eval
 from collections.abc import Callable
 from typing import Any
@@ -24,16 +25,19 @@ _COMMON = {"batch_size": None, "round_batch": True, "prefetch_buffer": 4, "ctx":
 def settings(kind: str, args: tuple[Any, ...], given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The settings of an iterator: given ones as values (text is read), the rest from `defaults`; None there means required.
 
-    Errors: TypeError for positional arguments, MXNetError for unknown, missing or unreadable settings.
+    Unknown settings give a warning; MXNet ignores them (scripts pass MNISTIter a `data_shape`, which only ImageRecordIter has).
+    Errors: TypeError for positional arguments, MXNetError for missing or unreadable settings.
     """
     if args:
         raise TypeError(f"{kind} can only accept keyword arguments")
     known = {**_COMMON, **defaults}
     result = dict(known)
     for name, value in given.items():
-        if name not in known:
-            raise MXNetError(f"{kind}: Cannot find argument '{name}', possible arguments: {', '.join(known)}")
-        result[name] = _read(kind, name, value, known[name])
+        if name in known:
+            result[name] = _read(kind, name, value, known[name])
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        warnings.warn(f"{kind}: parameters without effect: {', '.join(unknown)}", stacklevel=3)
     if result["batch_size"] is None:
         raise MXNetError(f"{kind}: Required parameter batch_size of int is not presented")
     return result
