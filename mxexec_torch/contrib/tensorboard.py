@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from typing import Any
 
@@ -16,15 +17,16 @@ class LogMetricsCallback:
 
     def __init__(self, logging_dir: str, prefix: str | None = None) -> None:
         self.prefix = prefix
-        try:
-            from mxboard import SummaryWriter
-        except ImportError:
+        for module in ("mxboard", "torch.utils.tensorboard"):
             try:
-                from torch.utils.tensorboard import SummaryWriter
+                writer = importlib.import_module(module).SummaryWriter
+                break
             except ImportError:
-                logging.error("neither mxboard nor tensorboard is installed: `pip install tensorboard`")
-                return
-        self.summary_writer: Any = SummaryWriter(logging_dir)
+                continue
+        else:
+            logging.error("neither mxboard nor tensorboard is installed: `pip install tensorboard`")
+            return
+        self.summary_writer: Any = writer(logging_dir)
 
     def __call__(self, param: Any) -> None:
         """Writes the metric of a BatchEndParam, if it has one."""
