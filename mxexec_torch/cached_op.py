@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -11,14 +12,28 @@ from .context import Context, current_context
 from .errors import MXNetError
 from .graph import Node, topological
 from .infer.solver import infer_dtypes, infer_shapes
+from .lower.integers import crosses_integers, differentiable_paths, integer_program
 from .lower.monitor import input_label
 from .lower.program import Program, build_program, explain
+from .lower.rng import replayed, rng_state
 from .ndarray.core import NDArray, wrap
 from .ndarray.plans import owned, store
 from .ndarray.recording import connected, with_history
 from .ndarray.tape import Record, state
 
 __all__ = ["CachedOp"]
+
+
+@dataclass
+class _Lowered:
+    """The symbol lowered for one set of input shapes and types. shadows: programs for gradients through integers, by the inputs with one."""
+
+    program: Program
+    shapes: Any
+    dtypes: Any
+    devices: dict[int, torch.device]
+    integral: bool  # whether gradients may have to pass integer values
+    shadows: dict[tuple[int, ...], Program] = field(default_factory=dict)
 
 
 class CachedOp:
@@ -34,7 +49,7 @@ class CachedOp:
         self._variables = [node for node in self._nodes if node.is_variable]
         self.flags = dict(flags)
         self.thread_safe = thread_safe
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, _Lowered] = {}
         self._hook: tuple[Callable[[str, str, Any], Any], bool] | None = None
         self._watching: dict[int, Callable[..., Any]] = {}
 
@@ -60,29 +75,60 @@ class CachedOp:
         ctx = args[0]._ctx if args else default_ctx or current_context()
         records = connected(args) if state.recording else None
         values = [array._t for array in args]
-        program = self._program(values, ctx)
-        tensors = with_history(args) if records is not None else values
-        try:
-            with torch.set_grad_enabled(records is not None):
-                results = (program.run if self._hook is None else self._watched(program, ctx))(*tensors)
-        except (RuntimeError, IndexError, ValueError) as error:
-            raise explain(program, values, error) from error
+        lowered = self._lowered(values, ctx)
+        program = lowered.program
+        if records is None:
+            tensors, results = values, self._run(program, values, values, False, ctx)
+        elif lowered.integral:
+            tensors = values
+            before = rng_state(lowered.devices) if program.random else None
+            results = self._run(program, values, values, False, ctx)
+        else:
+            tensors = with_history(args)
+            results = self._run(program, values, tensors, True, ctx)
         for variable, index in program.writes:
             values[variable].copy_(results[index].detach())
         outputs = [self._output(result, tensors, ctx) for result in results[: program.num_heads]]
         if records is not None:
             self._put_on_tape(outputs, Record("_CachedOp", {}, records))
+            if lowered.integral:
+                program, results = self._histories(lowered, with_history(args), before)
+                for array, result in zip(outputs, results, strict=False):
+                    array._ag = result if result.requires_grad else None
             self._write_in_backward(program, args, results)
         return self._returned(outputs, out)
 
-    def _program(self, values: Sequence[torch.Tensor], ctx: Context) -> Program:
+    def _run(self, program: Program, values: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor], recorded: bool, ctx: Context) -> Any:
+        try:
+            with torch.set_grad_enabled(recorded):
+                return (program.run if self._hook is None else self._watched(program, ctx))(*tensors)
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise explain(program, values, error) from error
+
+    def _histories(self, lowered: _Lowered, tensors: Sequence[torch.Tensor], before: Any) -> tuple[Program, Any]:
+        """What gradients run through where values are integers: the program for that, and its results."""
+        wanted = tuple(i for i, tensor in enumerate(tensors) if tensor.requires_grad)
+        shadow = lowered.shadows.get(wanted)
+        if shadow is None:
+            paths = differentiable_paths(self._heads, self._nodes, {id(self._variables[i]) for i in wanted}, lowered.dtypes)
+            shadow = lowered.shadows[wanted] = integer_program(
+                self._heads, self._nodes, self._variables, paths, lowered.shapes, lowered.dtypes, lowered.devices, lowered.program.train
+            )
+        with replayed(before, lowered.devices), torch.enable_grad():
+            return shadow, shadow.run(*tensors)
+
+    def _lowered(self, values: Sequence[torch.Tensor], ctx: Context) -> _Lowered:
         key = (*[t.shape for t in values], *[t.dtype for t in values], ctx, state.training)
         found = self._programs.get(key)
         if found is None:
             shapes = infer_shapes(self._nodes, {id(v): tuple(t.shape) for v, t in zip(self._variables, values, strict=True)})
             dtypes = infer_dtypes(self._nodes, {id(v): t.dtype for v, t in zip(self._variables, values, strict=True)})
             devices = {id(node): ctx.device for node in self._nodes}
-            found = self._programs[key] = build_program(self._heads, self._variables, shapes, dtypes, devices, state.training)
+            program = build_program(self._heads, self._variables, shapes, dtypes, devices, state.training)
+            paths = differentiable_paths(self._heads, self._nodes, {id(v) for v in self._variables}, dtypes)
+            whole = any(not t.is_floating_point() and id(v) in paths for v, t in zip(self._variables, values, strict=True))
+            integral = whole or crosses_integers(self._nodes, paths)
+            found = self._programs[key] = _Lowered(program, shapes, dtypes, devices, integral)
         return found
 
     def _output(self, result: torch.Tensor, tensors: Sequence[torch.Tensor], ctx: Context) -> NDArray:

@@ -5,6 +5,7 @@ The user's classes run unchanged: attributes reach the property object as text, 
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import traceback
 import warnings
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import registry
+from . import registry, symbol
 from .autograd import pause
+from .base import NDArrayHandle, check_call, py_str
 from .context import Context
 from .dtypes import NAME_TO_CODE, name_of, numpy_type, torch_dtype
 from .errors import MXNetError
@@ -27,9 +29,9 @@ from .ops import custom as _custom
 from .symbol import compose as _compose
 
 __all__ = [
-    "CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
-    "get_operator_arguments", "register",
-]  # fmt: skip
+    "CustomOp", "CustomOpProp", "NDArray", "NDArrayHandle", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "check_call", "ctypes",
+    "get_all_registered_operators", "get_operator_arguments", "py_str", "register", "symbol", "traceback", "warnings",
+]  # fmt: skip - with the further names that files take from here by `from mxnet.operator import *`
 
 
 class CustomOp:

@@ -198,6 +198,7 @@ class OpDef:
     untouched_grads: tuple[str, ...] = ()
     refused_grads: tuple[str, ...] = ()
     floats_only: bool = False  # data of whole numbers are an error
+    integer_grad: bool = True  # False: between integers the gradient is zero
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
     differentiable: tuple[str, ...] | None = None

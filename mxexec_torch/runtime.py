@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 
@@ -53,7 +53,14 @@ _NAMES = (
 
 
 class Features(OrderedDict[str, Feature]):
-    """The features by name."""
+    """The features by name: one object, whoever asks for it."""
+
+    _only: ClassVar[Features | None] = None
+
+    def __new__(cls) -> Features:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
 
     def __init__(self) -> None:
         super().__init__((feature.name, feature) for feature in feature_list())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import urllib.request
 import uuid
 import warnings
 import weakref
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray
+from ..downloads import fetch
 from ..errors import UnsupportedError
 from ..ndarray.core import NDArray
 from ..semantics import is_np_array, is_np_shape
@@ -90,7 +89,8 @@ def download(
 ) -> str:
     """Fetches a file unless it is there already with the right SHA-1; returns its name.
 
-    path: a file or folder (default: the last part of the URL, in the current folder). Errors: those of urllib after `retries` more attempts,
+    path: a file or folder (default: the last part of the URL, in the current folder). verify_ssl: whether certificates are checked.
+    Errors: OSError after `retries` more attempts,
     UserWarning (raised) for a wrong SHA-1.
     """
     last = url.split("/")[-1]
@@ -102,14 +102,12 @@ def download(
         if os.path.isdir(target):
             target = os.path.join(target, last)
     assert retries >= 0, f"retries must be at least 0, got {retries}"
-    if not verify_ssl:
-        raise UnsupportedError("download checks certificates always: verify_ssl=False is not supported")
     if not overwrite and os.path.exists(target) and (not sha1_hash or check_sha1(target, sha1_hash)):
         return target
     os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
     for left in range(retries, -1, -1):
         try:
-            _fetch(url, target, sha1_hash)
+            _fetch(url, target, sha1_hash, verify_ssl)
             return target
         except (OSError, UserWarning):
             if left == 0:
@@ -117,11 +115,10 @@ def download(
     return target
 
 
-def _fetch(url: str, target: str, sha1_hash: str | None) -> None:
+def _fetch(url: str, target: str, sha1_hash: str | None, verify_ssl: bool) -> None:
     partial = f"{target}.{uuid.uuid4()}"
     try:
-        with urllib.request.urlopen(url) as source, open(partial, "wb") as file:
-            shutil.copyfileobj(source, file)
+        fetch(url, partial, verify_ssl)
         if sha1_hash and not check_sha1(partial, sha1_hash):
             raise UserWarning(f"{url} does not have the expected SHA-1 {sha1_hash}: it is incomplete or another version")
         replace_file(partial, target)

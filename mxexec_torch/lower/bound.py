@@ -19,14 +19,15 @@ import torch
 from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
-from ..infer.solver import infer_dtypes, infer_shapes
 from ..infer.state import show
 from ..ops.runtime.mode import backward_is_training, backward_mode
 from ..registry import Grad, OpDef
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
 from .backends import backend_name, compiled
 from .cuda_graphs import Recorded, recordable
+from .integers import crosses_integers, differentiable_paths, integer_program
 from .program import Program, build_program, explain
+from .rng import replayed, rng_state
 
 __all__ = ["BoundGraph"]
 
@@ -38,7 +39,7 @@ _HEAD_GRAD_NEEDED = (
 
 # Operators whose gradient MXNet writes in whatever element type the gradient array has; the others refuse one of another type.
 _CONVERTING = frozenset((
-    "Cast", "Flatten", "Reshape", "_copy", "_plus_scalar", "add_n", "cumsum", "elemwise_add", "expand_dims", "log_softmax", "make_loss", "mean",
+    "Cast", "Flatten", "Reshape", "_copy", "_np_cumsum", "_plus_scalar", "add_n", "elemwise_add", "expand_dims", "log_softmax", "make_loss", "mean",
     "reshape_like", "softmax", "softmin", "squeeze", "sum",
 ))  # fmt: skip
 
@@ -66,15 +67,19 @@ class BoundGraph:
         self.outputs: list[torch.Tensor | None] = [
             self.tensors[v] if v is not None else given for v, given in zip(self._head_variable, outputs, strict=True)
         ]
-        self._wanted = [i for i, req in enumerate(self.reqs) if req != "null" and (self.tensors[i].is_floating_point())]
-        self._integer = [i for i, req in enumerate(self.reqs) if req != "null" and not self.tensors[i].is_floating_point()]
+        asked = [i for i, req in enumerate(self.reqs) if req != "null"]
+        self._asked = {id(self.variables[i]) for i in asked}
+        self._paths = differentiable_paths(self.heads, self.nodes, self._asked, dtypes)
+        crossing = crosses_integers(self.nodes, self._paths)  # then the copy of the graph gives the gradients of floating arguments too
+        self._wanted = [i for i in asked if self.tensors[i].is_floating_point() and not crossing]
+        self._integer = [i for i in asked if crossing or not self.tensors[i].is_floating_point()]
         wanted = set(self._wanted)
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
         self.backend = backend_name(backend)
         self._bindings: dict[int, Any] = {0: {id(v): req for v, req in zip(self.variables, self.reqs, strict=True)}}
-        self._shadow: Program | None = None
+        self._shadows: dict[bool, Program] = {}  # by mode
         self._results: tuple[torch.Tensor, ...] | None = None  # of the last differentiable forward pass
         self._output_versions: list[int] = []
         self._recorded: dict[bool, Recorded | None] = {}
@@ -82,9 +87,8 @@ class BoundGraph:
         self._last_train = False
         self._rng: Any = None
         self.differentiated = self._differentiated_nodes()
-        self._live = self._dependents({id(self.variables[i]) for i in (*self._wanted, *self._integer)}, through_zeros=False)
+        self._live = self._dependents(self._asked, through_zeros=False)
         self._untouched = self._serving_only(lambda op, name: name in op.untouched_grads)  # labels of loss heads: MXNet never writes to them
-        self._constant = self._serving_only(lambda op, name: op.differentiable is not None and name not in op.differentiable)
         self._refused = self._refused_gradients()
         self._mistyped = self._mistyped_gradients()
 
@@ -105,7 +109,7 @@ class BoundGraph:
         program = self.program(train)
         self._last_train = train
         if program.random:
-            self._rng = _rng_state(self.devices)
+            self._rng = rng_state(self.devices)
         recorded = self._recorded_step(program) if observe is None else None
         try:
             results = recorded.forward() if recorded is not None else self._compute(program, observe)
@@ -202,7 +206,7 @@ class BoundGraph:
         """The differentiable pass of the last mode over the current arrays, with the random numbers of the last forward pass."""
         program = self.program(self._last_train)
         run = program.run if observe is None else observe.silently(program)
-        with _replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
+        with replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
             return run(*self._leaves)
 
     def _store(self, grads: Sequence[tuple[int, torch.Tensor | None]]) -> None:
@@ -241,10 +245,9 @@ class BoundGraph:
 
     def _differentiated_nodes(self) -> set[int]:
         """Nodes that MXNet's backward pass visits: they depend on a wanted argument and a head depends on them differentiably."""
-        wanted = [*self._wanted, *self._integer]
-        if not wanted:
+        if not self._asked:
             return set()
-        depends = self._dependents({id(self.variables[i]) for i in wanted})
+        depends = self._dependents(self._asked)
         reached = {id(e.node) for e in self.heads}
         for node in reversed(self.nodes):
             if id(node) in reached and id(node) in depends and node.op is not None:
@@ -259,9 +262,9 @@ class BoundGraph:
 
     def _refused_gradients(self) -> list[str]:
         """Errors of operators that MXNet cannot differentiate with respect to an input that depends on a wanted argument."""
-        if not self._wanted and not self._integer:
+        if not self._asked:
             return []
-        depends = self._dependents({id(self.variables[i]) for i in (*self._wanted, *self._integer)})
+        depends = self._dependents(self._asked)
         errors = []
         for node in self.nodes:
             refused = node.op.refused_grads if node.op is not None else ()
@@ -301,29 +304,30 @@ class BoundGraph:
         strict = {id(e.node) for node in self.nodes if node.op is not None and node.op.name not in _CONVERTING for e in node.inputs}
         return {i for i in differing if id(self.variables[i]) in strict}
 
-    # -- integer arguments ------------------------------------------------------------------------------------------------
+    # -- gradients through integers -----------------------------------------------------------------------------------------
     def _backward_integer(self, given: Sequence[torch.Tensor | None]) -> None:
-        """Gradients of integer arguments, which torch does not differentiate: from a float64 copy of the graph, cut to integers."""
-        reached = [i for i in self._integer if id(self.variables[i]) in self.differentiated and i not in self._constant]
+        """Gradients that torch does not have: of integer arguments, and of all where casts to integers are on the way (see `integers`)."""
+        reached = [i for i in self._integer if id(self.variables[i]) in self._paths]
         with torch.no_grad():
             self._store([(i, None) for i in self._integer if i not in reached])
         if not reached:
             return
-        if self._shadow is None:
-            self._shadow = self._float_program()
-        inputs = [self.tensors[i].double().requires_grad_() if i in reached else t for i, t in enumerate(self._plain)]
-        with _replayed(self._rng if self._shadow.random else None, self.devices), torch.enable_grad():
-            results = self._shadow.run(*inputs)
+        shadow = self._shadows.get(self._last_train)
+        if shadow is None:
+            shadow = self._shadows[self._last_train] = integer_program(
+                self.heads, self.nodes, self.variables, self._paths, self.shapes, self.dtypes, self.devices, self._last_train
+            )
+        inputs = list(self._plain)
+        for i in reached:
+            inputs[i] = (inputs[i].detach() if inputs[i].is_floating_point() else inputs[i].double()).requires_grad_()
+        with replayed(self._rng if shadow.random else None, self.devices), torch.enable_grad():
+            results = shadow.run(*inputs)
         grads = _gradients(self.heads, results, given, [inputs[i] for i in reached])
         with torch.no_grad():
             for i, grad in zip(reached, grads, strict=True):
                 self._store([(i, None if grad is None else grad.to(self.tensors[i].dtype))])
-
-    def _float_program(self) -> Program:
-        shapes = infer_shapes(self.nodes, {id(v): tuple(t.shape) for v, t in zip(self.variables, self.tensors, strict=True)})
-        floated = {id(self.variables[i]) for i in self._integer if i not in self._constant} & self.differentiated
-        given = {id(v): torch.float64 if id(v) in floated else t.dtype for v, t in zip(self.variables, self.tensors, strict=True)}
-        return build_program(self.heads, self.variables, shapes, infer_dtypes(self.nodes, given), self.devices, self._last_train)
+            if not self._wanted and self._last_train and self.program(True).backward_writes:
+                self._update_auxiliary(self._run_again())
 
 
 def _gradients(
@@ -342,31 +346,3 @@ def _gradients(
         return [None] * len(leaves)
     with plain_shapes():
         return torch.autograd.grad(outputs, leaves, grads, allow_unused=True)
-
-
-def _rng_state(devices: Mapping[int, torch.device]) -> Any:
-    cuda = sorted({d.index or 0 for d in devices.values() if d.type == "cuda"})
-    return torch.get_rng_state(), [(i, torch.cuda.get_rng_state(i)) for i in cuda]
-
-
-class _replayed:  # noqa: N801 - a context manager, named like a function
-    """Runs a block with a saved state of the random generators, then restores the current one."""
-
-    def __init__(self, state: Any, devices: Mapping[int, torch.device]) -> None:
-        self._state, self._devices, self._current = state, devices, None
-
-    def __enter__(self) -> None:
-        if self._state is not None:
-            self._current = _rng_state(self._devices)
-            _set_rng_state(self._state)
-
-    def __exit__(self, *exc: object) -> None:
-        if self._current is not None:
-            _set_rng_state(self._current)
-
-
-def _set_rng_state(state: Any) -> None:
-    cpu, cuda = state
-    torch.set_rng_state(cpu)
-    for index, value in cuda:
-        torch.cuda.set_rng_state(value, index)

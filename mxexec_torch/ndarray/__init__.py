@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from . import _internal, contrib, image, linalg, ndarray, op, random, sparse, sparse_graphs, sparse_ops, utils  # noqa: F401 - sparse_* take over operators with sparse inputs
@@ -51,7 +52,9 @@ from .register import function_of, names_of
 from .sparse import CSRNDArray
 from .utils import array, empty, load, load_frombuffer, save, zeros
 
-__all__ = ["NDArray"]
+_MODULES = ("contrib", "image", "linalg", "random", "sparse")
+_FUNCTIONS = [name for name, value in globals().items() if isinstance(value, FunctionType) and value not in (function_of, names_of)]
+__all__ = ["NDArray", *_MODULES, *_FUNCTIONS, *names_of("op")]
 
 
 def published_function(name: str) -> Callable[..., Any]:

@@ -145,6 +145,8 @@ def _shadowed(plan: Plan, inputs: Sequence[NDArray], values: list[torch.Tensor],
     shadows = [s.double() if s.dtype in whole else s for s in with_history(inputs)]
     if op.grad is Grad.MISSING:
         return [(_refuse(op.name, None, o.data, shadows), owned(o, values)) for o in outputs], extra
+    if not op.integer_grad:
+        return [(None, owned(o, values)) for o in outputs], extra
     try:
         with torch.enable_grad():
             histories, _ = results_of(plan.apply(shadows, ctx.device))

@@ -47,22 +47,22 @@ def _two(lhs: Tensor, rhs: Tensor, /) -> Tensor:
     raise NotImplementedError
 
 
-def _row(name: str, function: Function, rule: Rule, doc: str, source: str, aliases: str, grad: Grad) -> None:
+def _row(name: str, function: Function, rule: Rule, doc: str, source: str, aliases: str, grad: Grad, integer_grad: bool) -> None:
     op(
         name, aliases=aliases.split(), signature=_two, shape=rule, doc=f"{doc} Source: src/operator/tensor/{source}", source=source, grad=grad,
-        head_grad=grad is not Grad.ZERO,
+        head_grad=grad is not Grad.ZERO, integer_grad=integer_grad,
     )(function)  # fmt: skip
 
 
-def _same(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO) -> None:
+def _same(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO, integer_grad: bool = True) -> None:
     """Declares an operator of two tensors of one shape."""
     doc = f"{text}\n\nlhs, rhs of one shape and type -> same. Errors: MXNetError when they differ."
-    _row(name, function, elementwise, doc, source, aliases, grad)
+    _row(name, function, elementwise, doc, source, aliases, grad, integer_grad)
 
 
-def _broadcast(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO) -> None:
+def _broadcast(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO, integer_grad: bool = True) -> None:
     """Declares an operator of two tensors that broadcasts as NumPy does."""
-    _row(name, function, broadcast, f"{text}\n\nlhs, rhs broadcast to one shape -> that shape; one type.", source, aliases, grad)
+    _row(name, function, broadcast, f"{text}\n\nlhs, rhs broadcast to one shape -> that shape; one type.", source, aliases, grad, integer_grad)
 
 
 _BASIC, _EXTENDED, _LOGIC = (f"elemwise_binary_op_{part}.cc" for part in ("basic", "extended", "logic"))
@@ -74,7 +74,7 @@ _same("elemwise_mul", torch.mul, "lhs * rhs.", _BASIC, aliases="_Mul _mul _spars
 _same("elemwise_div", divide, "lhs / rhs; integers are truncated.", _BASIC, aliases="_Div _div _sparse_elemwise_div")
 _same("_scatter_elemwise_div", divide, "lhs / rhs; of dense tensors the same as elemwise_div.", "elemwise_scatter_op.cc")
 _same("_grad_add", torch.add, "lhs + rhs, as the gradient pass adds contributions; has no gradient itself.", _BASIC, grad=Grad.MISSING)
-_same("_mod", rt.mod, "The remainder with the divisor's sign; 0 for a divisor 0.", _BASIC, aliases="_Mod")
+_same("_mod", rt.mod, "The remainder with the divisor's sign; 0 for a divisor 0.", _BASIC, aliases="_Mod", integer_grad=False)
 _same("_power", power, "lhs ** rhs.", _EXTENDED, aliases="_Power")
 _same("_maximum", rt.maximum, "The larger element; on a tie lhs gets the gradient.", _EXTENDED, aliases="_Maximum")
 _same("_minimum", rt.minimum, "The smaller element; on a tie lhs gets the gradient.", _EXTENDED, aliases="_Minimum")
@@ -84,7 +84,7 @@ _broadcast("broadcast_add", torch.add, "lhs + rhs.", _B_BASIC, aliases="broadcas
 _broadcast("broadcast_sub", torch.sub, "lhs - rhs.", _B_BASIC, aliases="broadcast_minus _sparse_broadcast_sub _sparse_broadcast_minus")
 _broadcast("broadcast_mul", torch.mul, "lhs * rhs.", _B_BASIC, aliases="_sparse_broadcast_mul")
 _broadcast("broadcast_div", divide, "lhs / rhs; integers are truncated.", _B_BASIC, aliases="_sparse_broadcast_div")
-_broadcast("broadcast_mod", rt.mod, "The remainder with the divisor's sign; 0 for a divisor 0.", _B_BASIC)
+_broadcast("broadcast_mod", rt.mod, "The remainder with the divisor's sign; 0 for a divisor 0.", _B_BASIC, integer_grad=False)
 _broadcast("broadcast_power", power, "lhs ** rhs.", _B_EXTENDED)
 _broadcast("broadcast_maximum", rt.maximum, "The larger element; on a tie lhs gets the gradient.", _B_EXTENDED, aliases="_npi_maximum")
 _broadcast("broadcast_minimum", rt.minimum, "The smaller element; on a tie lhs gets the gradient.", _B_EXTENDED, aliases="_npi_minimum")

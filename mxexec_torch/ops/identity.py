@@ -68,10 +68,7 @@ def _cast(data: Tensor, dtype: torch.dtype) -> Tensor:
     return data if data.dtype is dtype else data.to(dtype)
 
 
-@op(
-    "Cast", aliases=("cast", "_npi_cast", "_npx_cast"), shape=elementwise, dtype=attr_dtype(),
-    limits=("gradients do not pass a cast of floating values to integers and back: torch has none for integers",),
-)  # fmt: skip
+@op("Cast", aliases=("cast", "_npi_cast", "_npx_cast"), shape=elementwise, dtype=attr_dtype())
 def cast(data: Tensor, /, *, dtype: Annotated[str, OneOf("bool", *_TYPES)]) -> Tensor:
     """data converted to another element type; the gradient is converted back.
 

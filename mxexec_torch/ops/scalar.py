@@ -101,7 +101,7 @@ def _typed(function: Function) -> Function:
     return compare
 
 
-def _row(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO) -> None:
+def _row(name: str, function: Function, text: str, source: str, *, aliases: str = "", grad: Grad = Grad.AUTO, integer_grad: bool = True) -> None:
     """Declares one operator."""
 
     def body(data: Tensor, /, *, scalar: Double = 1.0, is_int: Bool = True) -> Tensor:
@@ -113,6 +113,7 @@ def _row(name: str, function: Function, text: str, source: str, *, aliases: str 
     doc = f"{text}\n\ndata any shape -> same shape; see the module for element types. Source: src/operator/tensor/{source}"
     op(
         name, aliases=aliases.split(), shape=elementwise, dtype=scalar_dtype, doc=doc, source=source, grad=grad, head_grad=grad is not Grad.ZERO,
+        integer_grad=integer_grad,
     )(body)  # fmt: skip
 
 
@@ -125,8 +126,8 @@ _row("_rminus_scalar", _subtract_from, "scalar - x.", _BASIC, aliases="_RMinusSc
 _row("_mul_scalar", torch.mul, "x * scalar.", _BASIC, aliases="_MulScalar")
 _row("_div_scalar", _divide, "x / scalar; integers are truncated.", _BASIC, aliases="_DivScalar")
 _row("_rdiv_scalar", _divide_into, "scalar / x; integers are truncated.", _BASIC, aliases="_RDivScalar")
-_row("_mod_scalar", _mod, "x mod scalar with the divisor's sign; 0 for a divisor 0.", _BASIC, aliases="_ModScalar")
-_row("_rmod_scalar", _mod_of, "scalar mod x with the divisor's sign; 0 where x is 0.", _BASIC, aliases="_RModScalar")
+_row("_mod_scalar", _mod, "x mod scalar with the divisor's sign; 0 for a divisor 0.", _BASIC, aliases="_ModScalar", integer_grad=False)
+_row("_rmod_scalar", _mod_of, "scalar mod x with the divisor's sign; 0 where x is 0.", _BASIC, aliases="_RModScalar", integer_grad=False)
 _row("_scatter_plus_scalar", torch.add, "x + scalar; of sparse tensors only the stored elements.", _SCATTER)
 _row("_scatter_minus_scalar", torch.sub, "x - scalar; of sparse tensors only the stored elements.", _SCATTER)
 _row("_maximum_scalar", torch.clamp_min, "max(x, scalar); on a tie x gets the gradient.", _EXTENDED, aliases="_MaximumScalar _npi_maximum_scalar")

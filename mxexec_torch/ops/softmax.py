@@ -35,11 +35,9 @@ def _shape(a: Attrs, s: Shapes) -> None:
 
 
 def _dtype(a: Attrs, t: Dtypes) -> None:
-    data, length = t.get(0), t.get("length")
+    data = t.get(0)
     if data is not None and not data.is_floating_point:
         raise t.fail(f"{t.op.name} only supports floating point types, not {show(data)}")
-    if length is not None and length.is_floating_point:
-        raise t.fail(f"softmax: length must be of an integer type, not {show(length)}")
     if a.dtype is not None:
         t.unify_out(torch_dtype(a.dtype))
     else:
@@ -84,6 +82,8 @@ def softmax(
     axis = _axis(data.ndim, axis)
     if length is None:
         return _typed(torch.softmax(x, axis), dtype)
+    if length.is_floating_point():
+        raise MXNetError(f"softmax: length must be of an integer type, not {show(length.dtype)}")
     outside = _outside(x, length, axis)
     return _typed(torch.softmax(x.masked_fill(outside, -torch.inf), axis).masked_fill(outside, 0.0), dtype)
 

@@ -12,6 +12,7 @@ from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
 __all__ = [
     "Group", "Symbol", "SymbolBase", "Variable", "arange", "contrib", "eye", "fromjson", "full", "histogram", "hypot", "image", "linalg", "linspace",
     "load", "load_json", "maximum", "minimum", "ones", "op", "pow", "power", "random", "sparse", "split_v2", "var", "zeros",
+    *op.__all__,
 ]  # fmt: skip
 
 

@@ -40,6 +40,7 @@ from .symbolic import *
 from .symbolic import _parse_aux_states, _parse_location  # noqa: F401
 
 _LATER = {"DummyIter": "iterators", "get_mnist_iterator": "iterators", "check_gluon_hybridize_consistency": "hybridize"}
+__all__ = [*(name for name in globals() if not name.startswith("_")), *_LATER]  # noqa: PLE0604 - all there is, as without it
 
 
 def __getattr__(name: str) -> Any:

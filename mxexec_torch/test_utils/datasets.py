@@ -8,12 +8,12 @@ import logging
 import os
 import shutil
 import struct
-import urllib.error
-import urllib.request
 import zipfile
 from typing import Any
 
 import numpy as np
+
+from ..downloads import fetch
 
 __all__ = [
     "download", "download_model", "get_bz2_data", "get_cifar10", "get_mnist", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data",
@@ -52,11 +52,10 @@ def download(url: str, fname: str | None = None, dirname: str | None = None, ove
         return path
     for left in range(retries, -1, -1):
         try:
-            with urllib.request.urlopen(url) as source, open(path + ".part", "wb") as target:
-                shutil.copyfileobj(source, target)
+            fetch(url, path + ".part")
             os.replace(path + ".part", path)
             break
-        except (urllib.error.URLError, OSError) as error:
+        except OSError as error:
             if left == 0:
                 raise OSError(f"failed to open {url}: {error}") from error
             print(f"download failed, retrying, {left} attempt{'s' if left > 1 else ''} left")

@@ -15,7 +15,7 @@ from .leaf import leaf
 
 __all__ = [
     "arcsinh", "cbrt", "expm1", "gamma", "gammaln", "hard_sigmoid", "hypot", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt",
-    "reciprocal", "rint", "round_half_away", "rsqrt", "scale_gradient", "smooth_l1", "softsign", "straight_through_round",
+    "reciprocal", "rint", "round_half_away", "rsqrt", "scale_gradient", "smooth_l1", "softsign", "straight_cast", "straight_through_round",
     "straight_through_sign",
 ]  # fmt: skip
 
@@ -427,3 +427,21 @@ class _Power(torch.autograd.Function):
 def power(lhs: Tensor, rhs: Tensor) -> Tensor:
     """lhs ** rhs, broadcasting, with unguarded gradients: where torch has 0 at lhs = 0, log(0) shows."""
     return _Power.apply(lhs, rhs) if _tracked(lhs) or _tracked(rhs) else torch.pow(lhs, rhs)
+
+
+class _StraightCast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dtype: torch.dtype) -> Tensor:
+        ctx.dtype = x.dtype
+        return x.to(dtype).double()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        return g.to(ctx.dtype), None
+
+
+@leaf
+def straight_cast(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """The values of x in an integer type, held as float64; the gradient is handed on."""
+    result: Tensor = _StraightCast.apply(x, dtype)
+    return result

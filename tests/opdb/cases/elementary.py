@@ -1,6 +1,6 @@
 """Elementwise functions of one tensor."""
 
-from ..case import Array, Case, Limitation, distinct, integers, normal, over_dtypes, positive, uniform, values
+from ..case import Array, Case, distinct, integers, normal, over_dtypes, positive, uniform, values
 
 _ANY = distinct(2, 3, low=-2.9, high=3.1)
 _INSIDE = uniform(2, 3, low=-0.9, high=0.9)
@@ -36,8 +36,4 @@ CASES = [
     Case("Cast", "unknown", inputs=dict(data=_ANY), attrs=dict(dtype="complex64"), error=True),
     Case("hard_sigmoid", "steep", inputs=dict(data=_ANY), attrs=dict(alpha=0.5, beta=0.25)),
     Case("hard_sigmoid", "unknown_attribute", inputs=dict(data=_ANY), attrs=dict(gamma=1), error=True),
-]
-
-LIMITATIONS = [
-    Limitation("Cast", "grad", lambda case: case.attrs["dtype"] in ("int32", "uint8", "int64"), "no gradient passes through whole-number outputs (torch has none there)"),
 ]
