@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import networks
+from .detection import DETECTION
 
 __all__ = ["IMAGE", "LSTM_BATCH", "WORKLOADS", "make", "timed"]
 
@@ -205,16 +206,6 @@ def save_load_40mb(mx: Any) -> Step:
 
 
 @workload
-def multibox_detection(mx: Any) -> Step:
-    rng = np.random.RandomState(0)
-    scores = rng.dirichlet([0.1] * 21, 8732).T[None].astype("float32")
-    corner = rng.rand(8732, 2) * 0.8
-    anchors = np.concatenate([corner, corner + 0.05 + 0.15 * rng.rand(8732, 2)], 1)[None].astype("float32")
-    inputs = [mx.nd.array(v) for v in (scores, rng.normal(0, 0.1, (1, 4 * 8732)).astype("float32"), anchors)]
-    return lambda: mx.nd.contrib.MultiBoxDetection(*inputs, threshold=0.2, nms_topk=400).wait_to_read()
-
-
-@workload
 def module_fit_40_batches(mx: Any) -> Step:
     rng = np.random.RandomState(0)
     data = mx.io.NDArrayIter(rng.rand(2560, 784).astype("float32"), rng.randint(0, 10, 2560).astype("float32"), batch_size=64)
@@ -227,6 +218,7 @@ def module_fit_40_batches(mx: Any) -> Step:
     return step
 
 
+WORKLOADS.update(DETECTION)
 _made: dict[str, Step] = {}
 
 

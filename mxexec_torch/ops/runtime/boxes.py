@@ -2,81 +2,138 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from .leaf import leaf
 
-__all__ = ["box_nms", "greedy_keep", "greedy_match", "match_rows_and_columns", "overlaps", "top_order"]
+__all__ = ["box_nms", "greedy_keep", "greedy_match", "match_rows_and_columns", "top_order", "with_area"]
 
 Tensor = torch.Tensor
-_BLOCK = 128  # boxes resolved together: large enough to amortise a call, small enough that few suppressed boxes are compared
+Hits = Callable[[Tensor, Tensor], Tensor]
+_BLOCK = 256  # boxes resolved together: large enough to amortise a call, small enough for matrices of pairs to stay in the cache
+_PAIRS = 1 << 20  # pairs of boxes compared at once where groups are small
 
 
 def top_order(score: Tensor, count: int) -> Tensor:
     """Positions of the `count` largest scores, largest first, equal ones in their order."""
     if 4 * count > score.numel():
         return score.argsort(descending=True, stable=True)[:count]
-    place = (score >= score.topk(count).values[-1]).nonzero()[:, 0]  # sorting only these is several times faster
+    place = (score >= score.topk(count, sorted=False).values.min()).nonzero()[:, 0]  # sorting only these is several times faster
     return place[score[place].argsort(descending=True, stable=True)[:count]]
 
 
-def overlaps(a: Tensor, b: Tensor, threshold: float, inclusive: bool = False, pixel: float = 0.0) -> Tensor:
-    """Whether the intersection over union of each pair reaches the threshold: columns (5, n), (5, m) of corners and area -> (n, m) of bool.
+def _hits(a: Tensor, b: Tensor, threshold: float, inclusive: bool, pixel: float, inverted: bool) -> Tensor:
+    """1.0 where the intersection over union of a pair exceeds the threshold (inclusive: reaches it), else 0.0.
 
-    pixel: 1 where a box of equal borders covers one pixel.
+    a, b (5 or 6, *s) broadcast: corners, area and perhaps a group, which must be the same. pixel: 1 where a box of equal borders covers one
+    pixel. inverted: boxes of negative area are among them, and unions that are not positive count as no overlap. All steps stay in the boxes' type, in place: comparisons that give bool and fresh memory are what costs on CPU.
     """
-    left, top, right, bottom, area = a[:, :, None]
-    width = torch.minimum(right, b[2]).sub_(torch.maximum(left, b[0]))
-    height = torch.minimum(bottom, b[3]).sub_(torch.maximum(top, b[1]))
+    inside = torch.minimum(a[2], b[2])
+    work = torch.maximum(a[0], b[0])
+    inside.sub_(work)
+    height = torch.minimum(a[3], b[3])
+    height.sub_(torch.maximum(a[1], b[1], out=work))
     if pixel:
-        width, height = width.add_(pixel), height.add_(pixel)
-    inside = width.clamp_min_(0).mul_(height.clamp_min_(0))
-    union = torch.add(area, b[4], out=height).sub_(inside)
-    if inclusive:  # an empty union counts as no overlap
-        return (inside.div_(union) >= threshold) & (union > 0)
-    return inside.div_(union) > threshold
+        inside.add_(pixel)
+        height.add_(pixel)
+    inside.clamp_min_(0).mul_(height.clamp_min_(0))
+    union = torch.add(a[4], b[4], out=height).sub_(inside)
+    inside.div_(union)
+    hit = inside.ge_(threshold) if inclusive else inside.gt_(threshold)
+    hit = hit.mul_(union.gt_(0)) if inverted else hit
+    return hit if len(a) == 5 else hit.mul_(torch.sub(a[5], b[5], out=work).eq_(0))
 
 
-def greedy_keep(boxes: Tensor, threshold: float, groups: Tensor | None = None, limit: int = -1, **how: Any) -> Tensor:
+def greedy_keep(
+    boxes: Tensor, threshold: float, groups: Tensor | None = None, limit: int = -1, inclusive: bool = False, pixel: float = 0.0
+) -> Tensor:
     """Positions of the boxes that survive when each box, in the given order, removes the later ones it overlaps.
 
-    boxes (n, 5): corners and area. groups (n,): only boxes of one group suppress each other. limit: stop after that many
-    (without groups).
+    boxes (5, n): corners and area. groups (n,): only boxes of one group suppress each other. limit: stop after that many.
     """
-    columns = boxes.t().contiguous()
-    alive = torch.arange(boxes.shape[0], device=boxes.device) if groups is None else groups.argsort(stable=True)
-    kept: list[Tensor] = []
+    hits = functools.partial(_hits, threshold=threshold, inclusive=inclusive, pixel=pixel, inverted=inclusive and bool((boxes[4] < 0).any()))
+    if groups is None:
+        return _keep_by_blocks(boxes, hits, limit)
+    place = groups.argsort(stable=True)
+    columns = torch.cat([boxes, groups[None]]).index_select(1, place)
+    sizes = columns[5].unique_consecutive(return_counts=True)[1].tolist()
+    found, start = [], 0
+    for longest, end in _runs(sizes):
+        part = columns[:, start:end]
+        found.append((_keep_near(part, hits, longest) if longest <= _BLOCK else _keep_by_blocks(part[:5], hits)) + start)
+        start = end
+    order = place.index_select(0, torch.cat(found)).sort().values if found else place
+    return order if limit < 0 else order[:limit]
+
+
+def _runs(sizes: list[int]) -> list[tuple[int, int]]:
+    """(size of the largest group, where the run ends) of runs of small groups, as many as fit `_PAIRS`; a large group is a run of its own."""
+    runs: list[tuple[int, int]] = []
+    longest = start = end = 0
+    for size in sizes:
+        widest = max(longest, size)
+        if end > start and (widest > _BLOCK or widest * (end + size - start) > _PAIRS):
+            runs.append((longest, end))
+            start, widest = end, size
+        longest, end = widest, end + size
+    return [*runs, (longest, end)] if end else runs
+
+
+def _keep_near(columns: Tensor, hits: Hits, longest: int) -> Tensor:
+    """Survivors among boxes in the order of their groups, of `longest` at most: each box is compared with as many before it, all at once.
+
+    A box survives if no survivor before it hits it: iterating this from "all survive" reaches its only fixpoint.
+    """
+    n = columns.shape[1]
+    reach = max(1, longest - 1)
+    earlier = F.pad(columns, (reach, 0), value=math.nan).unfold(1, reach, 1)[:, :n]
+    hit = hits(columns[:, :, None], earlier)
+    survives = torch.ones_like(columns[0])
+    while True:
+        again = (hit * F.pad(survives, (reach, 0)).unfold(0, reach, 1)[:n]).amax(1).eq_(0)
+        if torch.equal(again, survives):
+            return survives.nonzero()[:, 0]
+        survives = again
+
+
+def _keep_by_blocks(columns: Tensor, hits: Hits, limit: int = -1) -> Tensor:
+    """Survivors, a block at a time: what earlier survivors leave of it is settled within the block as in `_keep_near`."""
+    n = columns.shape[1]
+    survivors = torch.empty_like(columns)
     count = 0
-
-    def hits(first: Tensor, second: Tensor) -> Tensor:
-        found = overlaps(columns[:, first], columns[:, second], threshold, **how)
-        return found if groups is None else found & (groups[first, None] == groups[second])
-
-    while alive.numel() and (limit < 0 or count < limit):
-        block, rest = alive[:_BLOCK], alive[_BLOCK:]
-        own = hits(block, block).triu_(1)
-        survives = ~own[0]  # the first box is never removed; the fixpoint below settles the others
+    kept = []
+    for start in range(0, n, _BLOCK):
+        block = columns[:, start : start + _BLOCK]
+        alive = torch.ones_like(block[0])
+        for first in range(0, count, _BLOCK):
+            alive.mul_(hits(survivors[:, first : min(first + _BLOCK, count), None], block[:, None]).amax(0).eq_(0))
+        own = hits(block[:, :, None], block[:, None]).triu_(1)
+        survives = alive
         while True:
-            again = ~(own & survives[:, None]).any(0)
+            again = torch.mv(own.t(), survives).eq_(0).mul_(alive)
             if torch.equal(again, survives):
                 break
             survives = again
-        block, last = block[survives], block[-1]
-        kept.append(block)
-        count += block.numel()
-        if groups is not None and rest.numel():  # in group order only the block's last group goes on behind it
-            reach = int((groups[rest] == groups[last]).sum())
-            near, alive = rest[:reach], rest[reach:]
-            if reach:
-                alive = torch.cat([near[~hits(block, near).any(0)], alive])
-        else:
-            alive = rest[~hits(block, rest).any(0)] if rest.numel() else rest
-    order = torch.cat(kept) if kept else alive
-    if groups is not None:
-        order = order.sort().values
-    return order if limit < 0 else order[:limit]
+        found = survives.nonzero()[:, 0]
+        kept.append(found + start)
+        survivors[:, count : count + found.numel()] = block.index_select(1, found)
+        count += found.numel()
+        if 0 <= limit <= count:
+            break
+    return torch.cat(kept) if kept else torch.arange(n, device=columns.device)
+
+
+def with_area(corners: Tensor, pixel: float = 0.0) -> Tensor:
+    """(5, n) of corners (4, n); pixel as in `greedy_keep`, whose input this is."""
+    extent = corners[2:] - corners[:2]
+    extent = extent + pixel if pixel else extent
+    return torch.cat([corners, (extent[0] * extent[1])[None]])
 
 
 def greedy_match(score: Tensor) -> Tensor:
@@ -174,7 +231,7 @@ def _nms(
         chosen = top_order(scores[image], min(count, limit))
         found = rows[image, chosen]
         groups = None if force or group < 0 else found[:, group].trunc()
-        keep = greedy_keep(_with_areas(found[:, start : start + 4], in_format), overlap, groups)
+        keep = greedy_keep(_columns(found[:, start : start + 4], in_format), overlap, groups)
         out[image, : keep.numel()] = found[keep]
         record[image, : keep.numel()] = (chosen[keep] + image * n).to(record.dtype)
     if in_format != out_format and any(counts):
@@ -182,15 +239,13 @@ def _nms(
     return out.reshape(data.shape), record.reshape(record_shape)
 
 
-def _with_areas(boxes: Tensor, encoding: str) -> Tensor:
-    """Corners and areas (n, 5) of boxes in either encoding; a box of negative extent has no area."""
-    if encoding == "corner":
-        corners, extent = boxes, boxes[:, 2:] - boxes[:, :2]
-    else:
-        extent = boxes[:, 2:]
-        corners = torch.cat([boxes[:, :2] - extent / 2, boxes[:, :2] + extent / 2], 1)
-    area = torch.where((extent < 0).any(1, keepdim=True), 0.0, extent[:, :1] * extent[:, 1:])
-    return torch.cat([corners, area.to(boxes.dtype)], 1)
+def _columns(boxes: Tensor, encoding: str) -> Tensor:
+    """Corners and areas (5, n) of boxes (n, 4) in either encoding; a box of negative extent has no area."""
+    first, second = boxes.t().split(2)
+    extent = second - first if encoding == "corner" else second
+    corners = [first, second] if encoding == "corner" else [first - extent / 2, first + extent / 2]
+    area = torch.where((extent < 0).any(0), 0.0, extent[0] * extent[1])
+    return torch.cat([*corners, area[None]])
 
 
 def _convert(boxes: Tensor, encoding: str) -> Tensor:

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from .boxes import greedy_keep, greedy_match, top_order
+from .boxes import greedy_keep, greedy_match, top_order, with_area
 from .leaf import leaf
 
 __all__ = ["base_anchors", "multibox_detection", "multibox_target", "proposals"]
@@ -23,39 +23,52 @@ def multibox_detection(
     batch, _, n = cls_prob.shape
     if cls_prob.is_meta:
         return cls_prob.new_empty((batch, n, 6))
-    foreground = cls_prob[:, 1:]
-    score = foreground.amax(1)
-    found = score >= threshold if threshold > -1 else score > -1
+    best = cls_prob[:, 1:].amax(1)
+    found = best >= threshold if threshold > -1 else best > -1
+    counts: list[int] = found.sum(1).tolist()
+    starts = [sum(counts[:image]) for image in range(batch)]
+    place = found.view(-1).nonzero()[:, 0]
+    offset, base = loc_pred.reshape(-1, 4).index_select(0, place), anchor.view(n, 4).index_select(0, place % n)
+    corners = _decode(offset.t().contiguous(), base.t().contiguous(), variances, clip)
+    score = best.view(1, -1).index_select(1, place)
+    columns = torch.cat([torch.full_like(score, -1), score, corners])
+    if 0 < nms_threshold <= 1 and len(place):  # rows beyond topk keep class -1 and their other fields, as MXNet leaves them
+        most = [min(topk, count) if topk > 0 else count for count in counts]
+        order = torch.cat([top_order(part, k) + start for part, k, start in zip(score[0].split(counts), most, starts, strict=True)])
+        place, chosen = place.index_select(0, order), columns.index_select(1, order)
+        label = _label(cls_prob, place, chosen[1])
+        group = (place // n).to(label.dtype)
+        group = group if force else group * cls_prob.shape[1] + label
+        keep = greedy_keep(with_area(chosen[2:]), nms_threshold, group, inclusive=True)
+        chosen[0].index_copy_(0, keep, label.index_select(0, keep))
+        row = torch.cat([torch.arange(start, start + k, device=place.device) for k, start in zip(most, starts, strict=True)])
+        columns.index_copy_(1, row, chosen)
+    else:
+        columns[0] = _label(cls_prob, place, columns[1])
     out = torch.full((batch, n, 6), -1.0, dtype=cls_prob.dtype, device=cls_prob.device)
-    suppress = 0 < nms_threshold <= 1
-    for image in range(batch):
-        place = found[image].nonzero()[:, 0]
-        count = len(place)
-        boxes = _decode(loc_pred[image].reshape(n, 4)[place], anchor.reshape(n, 4)[place], variances)
-        boxes = boxes.clamp(0, 1) if clip else boxes
-        out[image, :count, 1] = score[image, place]
-        out[image, :count, 2:] = boxes
-        if suppress and count:
-            order = top_order(score[image, place], topk if 0 < topk < count else count)
-            place, boxes = place[order], boxes[order]
-            out[image, : len(order), 1] = score[image, place]
-            out[image, : len(order), 2:] = boxes
-        label = foreground[image][:, place].argmax(0).to(out.dtype)
-        if suppress and count:  # rows beyond topk keep class -1 and their other fields, as MXNet leaves them
-            area = (boxes[:, 2:3] - boxes[:, :1]) * (boxes[:, 3:] - boxes[:, 1:2])
-            keep = greedy_keep(torch.cat([boxes, area], 1), nms_threshold, None if force else label, inclusive=True)
-            label = torch.full_like(label, -1).index_copy(0, keep, label[keep])
-        out[image, : len(label), 0] = label
+    for image, rows in enumerate(columns.t().contiguous().split(counts)):
+        out[image, : len(rows)] = rows
     return out
 
 
-def _decode(offset: Tensor, anchor: Tensor, variances: tuple[float, ...]) -> Tensor:
-    extent = anchor[:, 2:] - anchor[:, :2]
-    centre = (anchor[:, :2] + anchor[:, 2:]) / 2.0
-    scale = torch.tensor(variances, dtype=offset.dtype, device=offset.device)
-    middle = offset[..., :2] * scale[:2] * extent + centre
-    half = (offset[..., 2:] * scale[2:]).exp() * extent / 2
-    return torch.cat([middle - half, middle + half], -1)
+def _label(cls_prob: Tensor, place: Tensor, score: Tensor) -> Tensor:
+    """The first class behind the background that has the score, of the anchors at `place` (m,) of image * n + anchor."""
+    batch, classes, n = cls_prob.shape
+    image, rank = place // n, torch.arange(classes - 1, 0, -1, device=place.device)
+    start = place + image * ((classes - 1) * n)  # of the anchor in the image's plane of backgrounds
+    held = cls_prob.reshape(-1).take(start + (classes - rank)[:, None] * n)
+    return classes - 1 - held.eq_(score).mul_(rank[:, None]).amax(0)  # a faster argmax over few rows
+
+
+def _decode(offset: Tensor, anchor: Tensor, variances: tuple[float, ...], clip: bool) -> Tensor:
+    """Corners (4, n) of offsets (4, n) from anchors (4, n)."""
+    extent = anchor[2:] - anchor[:2]
+    centre = (anchor[:2] + anchor[2:]) / 2.0
+    scale = torch.tensor(variances, dtype=offset.dtype, device=offset.device)[:, None]
+    middle = offset[:2] * scale[:2] * extent + centre
+    half = (offset[2:] * scale[2:]).exp_() * extent / 2
+    boxes = torch.cat([middle - half, middle + half])
+    return boxes.clamp_(0, 1) if clip else boxes
 
 
 def _overlaps(anchor: Tensor, truth: Tensor) -> Tensor:
@@ -176,10 +189,9 @@ def _best_regions(boxes: Tensor, score: Tensor, before: int, after: int, thresho
     regions, scores = [], []
     for image in range(boxes.shape[0]):
         order = top_order(score[image], before)
-        best = boxes[image, order]
-        area = (best[:, 2:3] - best[:, :1] + 1) * (best[:, 3:4] - best[:, 1:2] + 1)
-        keep = greedy_keep(torch.cat([best, area], 1), threshold, limit=min(after, before), pixel=1.0)
+        best = boxes[image].index_select(0, order)
+        keep = greedy_keep(with_area(best.t(), pixel=1.0), threshold, limit=min(after, before), pixel=1.0)
         keep = keep[torch.arange(after, device=keep.device) % keep.numel()]
-        regions.append(torch.cat([torch.full_like(area[keep], image), best[keep]], 1))
+        regions.append(torch.nn.functional.pad(best[keep], (1, 0), value=float(image)))
         scores.append(score[image, order[keep], None])
     return torch.cat(regions), torch.cat(scores)
