@@ -64,11 +64,12 @@ def multibox_prior(
     shapes = [(size, ratios[0]) for size in sizes] + [(sizes[0], ratio) for ratio in ratios[1:]]
     roots = [math.sqrt(ratio) if ratio >= 0 else math.nan for _, ratio in shapes]
     half = [(size * rows / columns * root / 2, size / root / 2) for (size, _), root in zip(shapes, roots, strict=True)]
-    extent = torch.tensor([[-w, -h, w, h] for w, h in half], dtype=torch.float32, device=device)
-    y = (torch.arange(rows, dtype=torch.float32, device=device) + offsets[0]) * step_y
+    extent = torch.tensor([[(-w, w) for w, _ in half], [(-h, h) for _, h in half]], dtype=torch.float32, device=device)
     x = (torch.arange(columns, dtype=torch.float32, device=device) + offsets[1]) * step_x
-    centre = torch.stack([x.expand(rows, columns), y[:, None].expand(rows, columns)], -1).repeat(1, 1, 2)
-    boxes = (centre[:, :, None, :] + extent).reshape(1, -1, 4)
+    y = (torch.arange(rows, dtype=torch.float32, device=device) + offsets[0]) * step_y
+    size = (rows, columns, len(half), 2)
+    sides = (x[:, None, None] + extent[0]).expand(size), (y[:, None, None, None] + extent[1]).expand(size)
+    boxes = torch.stack(sides, -1).reshape(1, -1, 4)
     return boxes.clamp(0.0, 1.0) if clip else boxes
 
 

@@ -32,7 +32,8 @@ def _hits(a: Tensor, b: Tensor, threshold: float, inclusive: bool, pixel: float,
     """1.0 where the intersection over union of a pair exceeds the threshold (inclusive: reaches it), else 0.0.
 
     a, b (5 or 6, *s) broadcast: corners, area and perhaps a group, which must be the same. pixel: 1 where a box of equal borders covers one
-    pixel. inverted: boxes of negative area are among them, and unions that are not positive count as no overlap. All steps stay in the boxes' type, in place: comparisons that give bool and fresh memory are what costs on CPU.
+    pixel. inverted: there are boxes of negative area, and a union that is not positive counts as no overlap. All steps stay in the boxes'
+    type, in place: comparisons that give bool and fresh memory are what costs on CPU.
     """
     inside = torch.minimum(a[2], b[2])
     work = torch.maximum(a[0], b[0])

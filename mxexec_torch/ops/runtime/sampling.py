@@ -41,7 +41,8 @@ def bilinear_taps(y: Tensor, x: Tensor, height: int, width: int, inside: Tensor,
 def weighted_rows(table: Tensor, index: Tensor, weight: Tensor) -> Tensor:
     """Sums of weighted rows: table (rows, c), index and weight (n, k) -> (n, c)."""
     kind = torch.float32 if table.dtype in (torch.float16, torch.bfloat16) else table.dtype
-    return F.embedding_bag(index, table.to(kind), mode="sum", per_sample_weights=weight.to(kind)).to(table.dtype)
+    rows = table.to(kind).contiguous()  # of one image it is a view, for which torch has a loop that is 50 times slower
+    return F.embedding_bag(index, rows, mode="sum", per_sample_weights=weight.to(kind)).to(table.dtype)
 
 
 @leaf
