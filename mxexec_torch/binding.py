@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,9 @@ def bind(
     """
     if not isinstance(ctx, Context):
         raise TypeError("Context type error")
+    _check_groups(group2ctx)
+    if shared_exec is not None and not isinstance(shared_exec, Executor):
+        raise AttributeError(f"{type(shared_exec).__name__!r} object has no attribute 'handle': shared_exec must be an Executor")
     graph = _Graph(symbol._entries)
     names = [n.name for n in graph.arguments]
     arg_arrays = _arrays("args", args, names, allow_missing=False)
@@ -59,14 +64,15 @@ def bind(
     aux_arrays = _arrays("aux_states", [] if aux_states is None else aux_states, [n.name for n in graph.auxiliary], allow_missing=False)
     reqs = _requests_for_bind(grad_req, names)
     if not group2ctx:
-        _check_contexts("Input array", arg_arrays, ctx)
-        _check_contexts("Input gradient array", grad_arrays or [], ctx)
+        _check_contexts("Input array", "arguments", arg_arrays, ctx)
+        _check_contexts("Gradient array", "gradients", grad_arrays or [], ctx)
     arrays: list[Any] = [*arg_arrays, *aux_arrays]
     grads: list[Any] = [*(grad_arrays or [None] * len(names)), *([None] * len(aux_arrays))]
-    _check_gradient_shapes(names, arg_arrays, grads)
+    fitting = _check_gradient_shapes(names, arg_arrays, grads)
     reqs += ["null"] * len(aux_arrays)
-    executor = _make(symbol, graph, ctx, grad_req, group2ctx, arrays, grads, reqs, no_grads=grad_arrays is None, backend=backend)
+    executor = _make(symbol, graph, ctx, grad_req, group2ctx, arrays, fitting, reqs, no_grads=grad_arrays is None, backend=backend)
     executor.arg_arrays = args if isinstance(args, list) else arg_arrays  # the caller's own list, as in MXNet
+    executor.grad_arrays = args_grad if isinstance(args_grad, list) else grad_arrays
     executor.aux_arrays = aux_states if isinstance(aux_states, list) else aux_arrays
     return executor
 
@@ -153,7 +159,7 @@ def _make(
         reqs = requests(graph.nodes, variables, arrays, reqs)
     if shapes is None:
         shapes = infer_shapes(graph.nodes, {id(v): _known_shape(a) for v, a in zip(variables, arrays, strict=True)})
-        _check_complete(graph, shapes)
+        _check_complete(graph, shapes, {id(v): a.shape for v, a in zip(variables, arrays, strict=True)})
     if dtypes is None:
         dtypes = infer_dtypes(graph.nodes, {id(v): a._t.dtype for v, a in zip(variables, tensors, strict=True)})
     contexts = assign_contexts(graph.nodes, ctx, group2ctx)
@@ -192,8 +198,8 @@ def _arrays(what: str, given: Any, names: Sequence[str], allow_missing: bool) ->
                 raise ValueError(f"key `{name}` is missing in `{what}`")
     else:
         raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
-    for array in result:
-        if not isinstance(array, NDArray) and not (array is None and allow_missing):
+    for array in given if isinstance(given, list) else [given[name] for name in names if name in given]:
+        if not isinstance(array, NDArray) and not (array is None and allow_missing and isinstance(given, list)):
             raise TypeError("Only accept list of NDArrays or dict of str to NDArray")
     return result
 
@@ -211,9 +217,9 @@ def _requests_for_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
         raise TypeError(f"grad_req must be a str, list or dict, not {type(grad_req).__name__}")
     for request in requests:
         _REQS[request]  # noqa: B018 - MXNet raises a bare KeyError here
-    if len(requests) != len(names):
+    if len(requests) < len(names):
         raise ValueError(f"Length of grad_req does not match the number of arguments: expected {len(names)}, got {len(requests)}")
-    return requests
+    return requests[: len(names)]  # MXNet reads as many as there are arguments
 
 
 def _requests_for_simple_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
@@ -230,25 +236,42 @@ def _requests_for_simple_bind(grad_req: Any, names: Sequence[str]) -> list[str]:
         requests = list(grad_req)
     else:
         requests = [grad_req.get(name, "null") for name in names]
-    for request in requests if not isinstance(grad_req, str) else [grad_req]:
+    for request in [grad_req] if isinstance(grad_req, str) else grad_req.values() if isinstance(grad_req, dict) else grad_req:
+        if not isinstance(request, str):
+            raise AttributeError(f"{type(request).__name__!r} object has no attribute 'encode': gradient requests are strings")
         if request not in _REQS:
             raise MXNetError(f"grad_req={request} is not a valid input in simple_bind; only 'null', 'write', and 'add' are supported")
     return requests
 
 
-def _check_contexts(what: str, arrays: Sequence[Any], ctx: Context) -> None:
+def _check_contexts(what: str, all_of: str, arrays: Sequence[Any], ctx: Context) -> None:
     for array in arrays:
         if array is not None and array.context != ctx:
             raise MXNetError(
-                f"{what} is in {array.context} while binding with ctx={ctx}. All arguments must be in global context ({ctx}) unless "
+                f"{what} is in {array.context} while binding with ctx={ctx}. All {all_of} must be in global context ({ctx}) unless "
                 "group2ctx is specified for cross-device graph."
             )
 
 
-def _check_gradient_shapes(names: Sequence[str], arrays: Sequence[Any], grads: Sequence[Any]) -> None:
-    for name, array, grad in zip(names, arrays, grads, strict=False):
-        if grad is not None and grad.shape != array.shape:
-            raise MXNetError(f"Gradient array of argument {name!r} has shape {list(grad.shape)}, the argument has {list(array.shape)}")
+def _check_gradient_shapes(names: Sequence[str], arrays: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    """The gradient arrays in the arguments' shapes: MXNet writes into the start of whatever memory it is given. Errors: when that is too small."""
+    fitting = list(grads)
+    for i, (name, array, grad) in enumerate(zip(names, arrays, grads, strict=False)):
+        if grad is None or grad.shape == array.shape or isinstance(grad, BaseSparseNDArray):
+            continue
+        text = f"Gradient array of argument {name!r} has shape {list(grad.shape)}, the argument has {list(array.shape)}"
+        if grad.size < array.size:
+            raise MXNetError(text)
+        if grad.size > array.size:
+            warnings.warn(f"{text}: the gradient goes to the array's first {array.size} elements", stacklevel=4)
+        fitting[i] = _resized(grad, array.shape)
+    return fitting
+
+
+def _check_groups(group2ctx: Any) -> None:
+    for ctx in group2ctx.values() if hasattr(group2ctx, "values") else [] if group2ctx is None else [group2ctx]:
+        if not isinstance(ctx, Context):
+            raise AttributeError(f"{type(ctx).__name__!r} object has no attribute 'device_typeid': group2ctx maps groups to contexts")
 
 
 def _known_shape(array: Any) -> tuple[int, ...]:
@@ -256,10 +279,13 @@ def _known_shape(array: Any) -> tuple[int, ...]:
     return tuple(array.shape) if is_np_shape() else tuple(d or -1 for d in array.shape)
 
 
-def _check_complete(graph: _Graph, shapes: Inferred) -> None:
+def _check_complete(graph: _Graph, shapes: Inferred, bound: Mapping[int, Sequence[int]] = MappingProxyType({})) -> None:
     open_ones = [(n.name, shapes[id(n)][0]) for n in graph.variables if not complete(shapes[id(n)][0])]
     if not open_ones and not any(n.op is not None and n.op.eager_only for n in graph.nodes):
         open_ones = [(n.name, s) for n in graph.nodes for s in shapes[id(n)] if not complete(s)]
+    empty = [n.name for n in graph.variables if 0 in bound.get(id(n), ())]
+    if open_ones and empty:
+        raise MXNetError(f"Shape dim size cannot be a negative value -1: arrays without elements were bound to {', '.join(empty)}")
     if open_ones:
         listed = "".join(f"{name}: {show(shape)}, " for name, shape in open_ones)
         raise MXNetError(
@@ -439,7 +465,12 @@ def _output_buffers(
     heads: Sequence[Entry], shapes: Inferred, dtypes: Inferred, devices: Mapping[int, torch.device], old: Sequence[torch.Tensor | None] | None
 ) -> list[torch.Tensor | None]:
     buffers: list[torch.Tensor | None] = []
+    made: dict[tuple[int, int], torch.Tensor | None] = {}  # one output given several times is one array
     for i, entry in enumerate(heads):
+        key = (id(entry.node), entry.index)
+        if key in made:
+            buffers.append(made[key])
+            continue
         shape, dtype = shapes[id(entry.node)][entry.index], dtypes[id(entry.node)][entry.index]
         if not complete(shape) or dtype is None or entry.node.op is None:
             buffers.append(None)  # decided by the data at the first forward, or the variable's own memory
@@ -449,4 +480,5 @@ def _output_buffers(
             buffers.append(before.reshape(-1)[: _numel(shape)].view(shape))
         else:
             buffers.append(torch.zeros(shape, dtype=dtype, device=devices[id(entry.node)]))
+        made[key] = buffers[-1]
     return buffers

@@ -21,36 +21,34 @@ class FileFormatError(MXNetError):
     """A file or buffer that is not what it should be (truncated, corrupt, hostile)."""
 
 
-class _UnavailableFunction(MXNetError):
-    """A function that another kind of object has was called; subclasses say in `ending` what has it and what has not."""
-
-    ending = ""
-
-    def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = tuple(str(type(a)) for a in args)
-
-    def __str__(self) -> str:
-        text = f"Function {self.function}"
-        if self.alias:
-            text += f' (namely operator "{self.alias}")'
-        if self.args:
-            text += f" with arguments ({', '.join(self.args)})"
-        return text + self.ending
-
-
-class NotImplementedForSymbol(_UnavailableFunction):
+class NotImplementedForSymbol(MXNetError):
     """An NDArray-only function was called on a Symbol."""
 
-    ending = " is not implemented for Symbol and only available in NDArray."
+    def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
+        super().__init__(*(str(type(a)) for a in args))
+        self.function, self.alias = getattr(function, "__name__", str(function)), alias
+
+    def __str__(self) -> str:
+        return f"{_called(self.function, self.alias, self.args)} is not implemented for Symbol and only available in NDArray."
 
 
-class NotSupportedForSparseNDArray(_UnavailableFunction):
+class NotSupportedForSparseNDArray(MXNetError):
     """A function that exists for dense arrays only was called on a sparse one."""
 
-    ending = " is not supported for SparseNDArray and only available in NDArray."
+    def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
+        super().__init__(*(str(type(a)) for a in args))
+        self.function, self.alias = getattr(function, "__name__", str(function)), alias
+
+    def __str__(self) -> str:
+        return f"{_called(self.function, self.alias, self.args)} is not supported for SparseNDArray and only available in NDArray."
+
+
+def _called(function: str, alias: str | None, args: tuple[object, ...]) -> str:
+    """What was called, for the two errors above; code that lists their bases finds MXNetError next."""
+    text = f"Function {function}"
+    if alias:
+        text += f' (namely operator "{alias}")'
+    return f"{text} with arguments ({', '.join(map(str, args))})" if args else text
 
 
 def translated(error: Exception, text: str) -> MXNetError:

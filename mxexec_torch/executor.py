@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from .context import Context
 from .errors import MXNetError
 from .executor_manager import _check_arguments, _load_data, _load_label, _split_input_slice  # noqa: F401 - old code reads them here
+from .infer.state import show
 from .lower.bound import BoundGraph
 from .lower.debug import executor_debug_str
 from .lower.monitor import Monitored
@@ -52,6 +54,9 @@ class Executor:
         self._sparse_outputs: SparseOutputs | None = None  # None: all dense
         self._sparse: SparseBinding | None = None  # keeps sparse arguments and their dense forms in step (set by binding)
         self._outputs: list[NDArray] | None = None
+
+    def __reduce__(self) -> Any:
+        raise ValueError("an Executor cannot be copied or pickled: save its symbol and arrays, and bind again")
 
     # -- outputs ----------------------------------------------------------------------------------------------------------
     @property
@@ -150,6 +155,8 @@ class Executor:
         for grad in out_grads:
             if not isinstance(grad, NDArray):
                 raise TypeError("inputs must be NDArray")
+        is_train = bool(operator.index(is_train))
+        len(out_grads)  # a TypeError for generators, as in MXNet
         heads: list[torch.Tensor | None] = []
         for i, grad in enumerate(list(out_grads)[: len(self.handle.heads)]):
             if not self.handle.needs_head_grad(i):
@@ -158,12 +165,13 @@ class Executor:
             expected = self.handle.outputs[i]
             if expected is not None and tuple(expected.shape) != grad.shape:
                 raise MXNetError(
-                    f"Check failed: operands shape mismatch: the gradient of output {i} has shape {list(grad.shape)}, the output {list(expected.shape)}"
+                    f"operands shape mismatch from.shape = {show(grad.shape)} to.shape={show(tuple(expected.shape))}: the head gradient of output {i} "
+                    "needs the output's shape"
                 )
             heads.append(grad._t)
         if self._sparse is not None:
             self._sparse.before_backward()
-        self.handle.backward(heads, bool(is_train), self._monitored)
+        self.handle.backward(heads, is_train, self._monitored)
         if self._sparse is not None:
             self._sparse.after_backward()
 

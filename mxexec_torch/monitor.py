@@ -86,4 +86,6 @@ class Monitor:
 def _text(value: Any) -> str:
     """One or several arrays as text, each followed by a tab."""
     arrays = value if isinstance(value, list) else [value]
-    return "".join(f"{array.asscalar() if array.shape == (1,) else array.asnumpy()}\t" for array in arrays)
+    if not all(isinstance(array, NDArray) for array in arrays):
+        raise AssertionError(f"stat_func must return an NDArray or a list of them, not {type(value).__name__}")
+    return "".join(str(array.asscalar() if array.shape == (1,) else array.asnumpy()) + "\t" for array in arrays)

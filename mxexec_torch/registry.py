@@ -147,6 +147,7 @@ class OpDef:
     stype:      storage-type rule; None: dense in, dense out.
     head_grad:  whether backward needs a head gradient when the operator is a head (loss layers: False).
     backward_writes: (a, inputs by name, outputs + saved) -> new contents of auxiliary states, applied each time backward runs.
+    writes_with_hidden: forward writes to its inputs only where the hidden outputs are asked for: by backward or by another node.
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
     fills_out:  the result is converted to and repeated over the array given as `out`, which must be given (`_copyto`, `_set_value`).
     random:     draws random numbers (never merged with an equal node).
@@ -154,6 +155,7 @@ class OpDef:
     lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
     refused_grads: inputs whose gradient is an error when backward runs (indices of Embedding).
     untouched_grads: inputs whose gradient array MXNet never writes (labels of loss heads).
+    added:      input name -> (a, content of its gradient array, gradient) -> new content, where MXNet does not simply add for grad_req 'add'.
     limits:     measured and explained deviations, shown in compat_matrix.md.
     init:       input name -> initializer text (MXNet's `__init__` JSON) that a variable at this input gets unless it has one.
     listed:     the attribute rows of that table where MXNet lists others than it reads (`_linspace`).
@@ -190,6 +192,7 @@ class OpDef:
     grad: Grad = Grad.AUTO
     head_grad: Callable[[Attrs], bool] | bool = True
     backward_writes: Callable[..., dict[str, torch.Tensor]] | None = None
+    writes_with_hidden: bool = False
     eager_only: bool = False
     fills_out: bool = False
     random: bool = False
@@ -202,6 +205,7 @@ class OpDef:
     any_attrs: bool = False  # accepts unknown attributes (operators MXNet registers without a parameter struct, Custom)
     check: Callable[[Attrs], None] | None = None  # further attribute checks at creation (raise MXNetError)
     differentiable: tuple[str, ...] | None = None
+    added: Mapping[str, Callable[[Attrs, torch.Tensor, torch.Tensor], torch.Tensor]] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     listed: Sequence[tuple[str, str]] | None = None
     specialize: Callable[[Attrs, Sequence[Any], Sequence[Any]], Attrs] | None = None

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import threading
+from types import TracebackType
 
-__all__ = ["is_np_array", "is_np_shape", "is_np_shape_global", "set_np_array", "set_np_shape"]
+__all__ = ["NumpyArrayScope", "is_np_array", "is_np_shape", "is_np_shape_global", "set_np_array", "set_np_shape"]
 
 
 class _State(threading.local):
     np_shape = False
-    np_array = False
+
+
+class NumpyArrayScope:
+    """`with NumpyArrayScope(True):` Gluon hands out mx.np arrays inside; one state a thread, `_current.value`, as old code reads it."""
+
+    _current = threading.local()
+
+    def __init__(self, is_np_array: bool) -> None:
+        self._old_scope: NumpyArrayScope | None = None
+        self._is_np_array = is_np_array
+
+    def __enter__(self) -> NumpyArrayScope:
+        self._old_scope = getattr(NumpyArrayScope._current, "value", None) or NumpyArrayScope(False)
+        NumpyArrayScope._current.value = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        NumpyArrayScope._current.value = self._old_scope
 
 
 _state = _State()
@@ -38,10 +56,12 @@ def set_np_shape(active: int) -> bool:
 
 def is_np_array() -> bool:
     """Whether Gluon hands out mx.np arrays."""
-    return _state.np_array
+    scope = getattr(NumpyArrayScope._current, "value", None)
+    return scope is not None and scope._is_np_array
 
 
 def set_np_array(active: bool) -> bool:
     """Switches NumPy array semantics for this thread; returns the previous state."""
-    previous, _state.np_array = _state.np_array, bool(active)
+    previous = is_np_array()
+    NumpyArrayScope._current.value = NumpyArrayScope(bool(active))
     return previous

@@ -24,6 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 F = TypeVar("F")
+_NumpyArrayScope = semantics.NumpyArrayScope  # old code reads it here
 is_np_shape = semantics.is_np_shape
 is_np_array = semantics.is_np_array
 
@@ -70,32 +71,32 @@ def set_np_shape(active: bool) -> bool:
     return semantics.set_np_shape(int(active))
 
 
-class _Scope:
-    """A `with` block that sets one of the switches and puts it back."""
+class _NumpyShapeScope:
+    """A `with` block that sets NumPy shape semantics and puts back what was."""
 
-    def __init__(self, switch: Callable[[bool], bool], active: bool) -> None:
-        self._switch, self._active = switch, active
+    def __init__(self, is_np_shape: bool) -> None:
+        self._enter_is_np_shape = is_np_shape
         self._previous: list[bool] = []
 
-    def __enter__(self) -> _Scope:
-        self._previous.append(self._switch(self._active))
+    def __enter__(self) -> _NumpyShapeScope:
+        self._previous.append(semantics.set_np_shape(int(self._enter_is_np_shape)))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._switch(self._previous.pop())
+        semantics.set_np_shape(int(self._previous.pop()))
 
 
-def np_shape(active: bool = True) -> _Scope:
+def np_shape(active: bool = True) -> _NumpyShapeScope:
     """`with np_shape():` NumPy shape semantics inside."""
-    return _Scope(semantics.set_np_shape, active)
+    return _NumpyShapeScope(active)
 
 
-def np_array(active: bool = True) -> _Scope:
+def np_array(active: bool = True) -> _NumpyArrayScope:
     """`with np_array():` Gluon uses mx.np arrays inside."""
-    return _Scope(semantics.set_np_array, active)
+    return _NumpyArrayScope(active)
 
 
-def _scoped(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
+def _scoped(func: Any, scope: Callable[[], Any], name: str) -> Any:
     """A function, or all methods and properties of a class, run inside a scope. Errors: TypeError for anything else."""
     if inspect.isclass(func):
         for key, member in inspect.getmembers(func, lambda m: inspect.isfunction(m) or inspect.ismethod(m) or isinstance(m, property)):

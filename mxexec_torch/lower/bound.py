@@ -12,6 +12,7 @@ How the executor's contract is met (DESIGN of the buffers):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -23,8 +24,10 @@ from ..infer.state import show
 from ..ops.runtime.mode import backward_is_training, backward_mode
 from ..registry import Grad, OpDef
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
+from .accumulate import Additions, find_additions
 from .backends import backend_name, compiled
 from .cuda_graphs import Recorded, recordable
+from .gradient_graph import is_mirrored
 from .integers import crosses_integers, differentiable_paths, integer_program
 from .program import Program, build_program, explain
 from .rng import replayed, rng_state
@@ -86,7 +89,11 @@ class BoundGraph:
         self._replayed: Recorded | None = None  # what replayed the last forward pass
         self._last_train = False
         self._rng: Any = None
-        self.differentiated = self._differentiated_nodes()
+        self.differentiated, self.visited = self._differentiated_nodes()
+        self.mirrored = frozenset(id(n) for n in self.nodes if is_mirrored(n)) if self.visited else frozenset()  # recomputed in backward
+        self._additions = Additions({}, {})
+        if self.differentiated and "add" in self.reqs:
+            self._additions = find_additions(self.heads, self.nodes, self.variables, self.reqs)
         self._live = self._dependents(self._asked, through_zeros=False)
         self._untouched = self._serving_only(lambda op, name: name in op.untouched_grads)  # labels of loss heads: MXNet never writes to them
         self._refused = self._refused_gradients()
@@ -97,7 +104,8 @@ class BoundGraph:
         """The lowered graph of a mode, made when first used."""
         found = self._programs.get(train)
         if found is None:
-            found = build_program(self.heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings)
+            heads = [*self.heads, *self._additions.taps.values()] if self._additions.taps else self.heads
+            found = build_program(heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings, self.visited)
             found.run = compiled(found, self.backend)
             self._programs[train] = found
         return found
@@ -149,6 +157,10 @@ class BoundGraph:
         return self._recorded[program.train]
 
     # -- backward ---------------------------------------------------------------------------------------------------------
+    def value_of(self, variable: Node) -> torch.Tensor:
+        """The tensor bound to a variable."""
+        return self._plain[self._position[id(variable)]]
+
     def needs_head_grad(self, index: int) -> bool:
         """Whether a wanted gradient depends on the head gradient of output `index`."""
         node = self.heads[index].node
@@ -177,30 +189,41 @@ class BoundGraph:
     def _backward_floating(self, given: Sequence[torch.Tensor | None], observe: Any) -> None:
         results, self._results = self._results, None
         if results is not None:
-            self._carry_back(results)
+            self._carry_back(results, self._output_versions)
             if self._replayed is not None:
                 if backward_is_training() and observe is None and self._replayed.backward(given):
                     return
                 results = None  # a replay leaves no autograd history
         if results is None:
             results = self._run_again(observe)
+            self._carry_back(results, [-1] * len(self.heads))  # outputs are what their arrays hold, as in MXNet
         self._finish(results, given)
         if observe is not None:
             observe.backward_ran(given)
 
     def _finish(self, results: tuple[torch.Tensor, ...], given: Sequence[torch.Tensor | None]) -> None:
         """The second half of a step: gradients into their buffers, auxiliary states."""
+        for k, i in enumerate(self._additions.taps):
+            if results[len(self.heads) + k].requires_grad:
+                results[len(self.heads) + k].register_hook(partial(self._added, i))
         grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
         with torch.no_grad():
             self._store([(self._wanted[k], g) for k, g in enumerate(grads)])
-            self._update_auxiliary(results)
+            if backward_is_training():
+                self._update_auxiliary(results)
 
-    def _carry_back(self, results: tuple[torch.Tensor, ...]) -> None:
-        """Takes over what the user wrote into output buffers since forward."""
+    @cached_property
+    def _storages(self) -> set[int]:
+        return {t.untyped_storage().data_ptr() for t in self._plain}
+
+    def _carry_back(self, results: tuple[torch.Tensor, ...], versions: Sequence[int]) -> None:
+        """Takes over output buffers of other versions than these: what the user wrote there since forward."""
         for i, variable in enumerate(self._head_variable):
             buffer = self.outputs[i]
-            if variable is None and buffer is not None and buffer._version != self._output_versions[i]:
-                results[i].data.copy_(buffer)
+            if variable is None and buffer is not None and buffer._version != versions[i] and buffer.shape == results[i].shape:
+                data = results[i].data
+                if data.untyped_storage().data_ptr() not in self._storages:  # a view of an argument holds nothing of its own
+                    data.copy_(buffer)
 
     def _run_again(self, observe: Any = None) -> tuple[torch.Tensor, ...]:
         """The differentiable pass of the last mode over the current arrays, with the random numbers of the last forward pass."""
@@ -219,8 +242,10 @@ class BoundGraph:
                     f"Gradient array of argument {self.variables[i].name!r}: data type do not match specified type. "
                     f"Expected: {show(self.tensors[i].dtype)} v.s. given {show(buffer.dtype)}"
                 )
-            if self.reqs[i] == "add":
-                if grad is not None:
+            if self.reqs[i] == "add" and i not in self._additions.taps:
+                if i in self._additions.rules:
+                    buffer.copy_(self._added(i, torch.zeros_like(buffer) if grad is None else grad))
+                elif grad is not None:
                     buffer.add_(grad.reshape(buffer.shape))
             elif grad is None:
                 if i not in self._untouched:
@@ -231,26 +256,41 @@ class BoundGraph:
         if targets:
             torch._foreach_copy_(targets, sources)
 
+    def _added(self, i: int, grad: torch.Tensor) -> torch.Tensor:
+        """The content of a gradient array after one more gradient was added to it in MXNet's manner."""
+        content = self.grads[i]
+        assert content is not None
+        content = content.reshape(grad.shape)
+        rule = self._additions.rules.get(i)
+        return (content + grad if rule is None else rule(content, grad)).reshape(grad.shape)
+
     def _update_auxiliary(self, results: tuple[torch.Tensor, ...]) -> None:
         if not self._last_train:
             return
         for update in self.program(True).backward_writes:
             node = update.node
-            if id(node) in self.differentiated and node.op is not None and node.op.backward_writes is not None:
+            if id(node) in self.visited and node.op is not None and node.op.backward_writes is not None:
                 inputs = {name: self._plain[v] for name, v in update.variables.items()}
                 tensors = [results[k].detach() for k in update.results]
                 for name, value in node.op.backward_writes(node.params, inputs, tensors).items():
                     if name in update.variables:
                         self.tensors[update.variables[name]].copy_(value)
 
-    def _differentiated_nodes(self) -> set[int]:
-        """Nodes that MXNet's backward pass visits: they depend on a wanted argument and a head depends on them differentiably."""
+    def _differentiated_nodes(self) -> tuple[set[int], set[int]]:
+        """(nodes that a gradient reaches, nodes that MXNet's backward pass visits), of those that depend on a wanted argument.
+
+        The pass also visits what lies below operators whose gradient is always zero (BlockGrad): BatchNorm's statistics change there.
+        """
         if not self._asked:
-            return set()
+            return set(), set()
         depends = self._dependents(self._asked)
         reached = {id(e.node) for e in self.heads}
+        visited = set(reached)
         for node in reversed(self.nodes):
-            if id(node) in reached and id(node) in depends and node.op is not None:
+            if id(node) not in visited or id(node) not in depends or node.op is None:
+                continue
+            visited.update(id(e.node) for e in node.inputs)
+            if id(node) in reached:
                 if node.op.grad is Grad.MISSING:
                     raise MXNetError(
                         f"Operator {node.op.name} is non-differentiable because it didn't register FGradient attribute (node {node.name!r}): "
@@ -258,13 +298,13 @@ class BoundGraph:
                     )
                 if node.op.grad is Grad.AUTO:
                     reached.update(id(e.node) for e in node.inputs)
-        return depends & reached
+        return depends & reached, depends & visited
 
     def _refused_gradients(self) -> list[str]:
         """Errors of operators that MXNet cannot differentiate with respect to an input that depends on a wanted argument."""
         if not self._asked:
             return []
-        depends = self._dependents(self._asked)
+        depends = self._dependents(self._asked, through_zeros=False)
         errors = []
         for node in self.nodes:
             refused = node.op.refused_grads if node.op is not None else ()

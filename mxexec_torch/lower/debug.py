@@ -14,7 +14,7 @@ __all__ = ["executor_debug_str"]
 def executor_debug_str(bound: Any) -> str:
     """The plan of a BoundGraph."""
     wanted = [v for v, req in zip(bound.variables, bound.reqs, strict=True) if req != "null"]
-    graph = build_gradient_graph(bound.heads, bound.nodes, wanted) if wanted else None
+    graph = build_gradient_graph(bound.heads, bound.nodes, wanted, bound.mirrored) if wanted else None
     heads = graph.heads if graph is not None else bound.heads
     order = graph.order() if graph is not None else bound.nodes
     versions = _versions(bound.nodes)

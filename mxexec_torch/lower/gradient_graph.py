@@ -6,7 +6,8 @@ Nothing here computes: torch autograd does. Which nodes an operator's gradient a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from ..data import data_text
 from ..graph import Entry, Node
 
-__all__ = ["GradEntry", "GradNode", "GradientGraph", "build_gradient_graph"]
+__all__ = ["GradEntry", "GradNode", "GradientGraph", "build_gradient_graph", "is_mirrored"]
 
 
 @dataclass(eq=False)
@@ -25,7 +26,7 @@ class GradNode:
     op_name: str | None
     inputs: list[GradEntry] = field(default_factory=list)
     attrs: dict[str, str] = field(default_factory=dict)
-    control: list[Node] = field(default_factory=list)
+    control: list[Node | GradNode] = field(default_factory=list)
     of: Node | None = None
     num_outputs: int = 1
 
@@ -39,10 +40,14 @@ class GradEntry(NamedTuple):
 
 @dataclass
 class GradientGraph:
-    """heads: the forward outputs, then one gradient per wanted argument. input_grads: (id(forward node), input position) -> its gradient."""
+    """heads: the forward outputs, then one gradient per wanted argument. input_grads: (id(forward node), input position) -> its gradient.
+
+    totals: (output of a forward node, its whole gradient), from the heads on.
+    """
 
     heads: list[GradEntry]
     input_grads: dict[tuple[int, int], GradEntry]
+    totals: list[tuple[Entry, GradEntry]]
 
     def order(self) -> list[Node | GradNode]:
         """All nodes, inputs and control dependencies first, each once."""
@@ -80,8 +85,20 @@ def _read_plan(text: str) -> _Plan:
     return _Plan(suffix, op_name, [] if inputs == "-" else inputs.split(","), attrs, bool(free))
 
 
-def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: Iterable[Node]) -> GradientGraph:
-    """The backward graph of `heads` (nodes: topological order) for the wanted variables."""
+def is_mirrored(node: Node) -> bool:
+    """Whether backward recomputes a node's outputs instead of keeping them: `force_mirroring`, or MXNET_BACKWARD_DO_MIRROR for cheap layers."""
+    if node.op is None or node.op.name == "Dropout":
+        return False
+    if node.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
+        return True
+    return os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0") and node.op.name not in _KEPT
+
+
+_KEPT = ("Convolution", "FullyConnected", "Concat", "SoftmaxOutput")
+
+
+def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: Iterable[Node], mirrored: Collection[int] = ()) -> GradientGraph:
+    """The backward graph of `heads` (nodes: topological order) for the wanted variables. mirrored: ids of the nodes that backward recomputes."""
     grads: dict[tuple[int, int], list[GradEntry]] = {}
     for i, head in enumerate(heads):
         variable = GradNode(f"_head_grad_{i}", None)
@@ -89,7 +106,8 @@ def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
         grads[id(head.node), head.index] = [GradEntry(identity, 0)]  # the last of equal heads counts
     input_grads: dict[tuple[int, int], GradEntry] = {}
     needed = _depending(nodes, {id(v) for v in wanted})
-    mirrors = _mirrors(nodes)
+    totals: list[tuple[Entry, GradEntry]] = []
+    mirrors = _mirrors(nodes, mirrored)
     for node in reversed(nodes):
         if node.op is None or id(node) not in needed:
             continue
@@ -97,16 +115,19 @@ def build_gradient_graph(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
         if not any(arriving):
             continue
         out_grads = _Arriving(arriving)
-        for position, gradient in enumerate(_backward_nodes(node, out_grads, mirrors.get(id(node)))):
+        mirror = mirrors.get(id(node))
+        zero = len(arriving) == 1 and _stays_zero(node) and _is_zero(out_grads[0])
+        for position, gradient in enumerate(_zeros(node, mirror) if zero else _backward_nodes(node, out_grads, mirror)):
             if gradient is not None:
                 entry = node.inputs[position]
                 input_grads[id(node), position] = gradient
                 grads.setdefault((id(entry.node), entry.index), []).append(gradient)
+        totals.extend((Entry(node, k), total) for k, total in out_grads.made.items())
     result = [GradEntry(e.node, e.index) for e in heads]
     uses: dict[tuple[int, int], int] = {}
     for argument in wanted:
         result.append(_unique(_sum(grads.get((id(argument), 0), [])), uses))
-    return GradientGraph(result, input_grads)
+    return GradientGraph(result, input_grads, totals)
 
 
 def _unique(entry: GradEntry, uses: dict[tuple[int, int], int]) -> GradEntry:
@@ -123,18 +144,18 @@ class _Arriving:
 
     def __init__(self, lists: list[list[GradEntry]]) -> None:
         self._lists = lists
-        self._made: dict[int, GradEntry] = {}
+        self.made: dict[int, GradEntry] = {}
 
     def __getitem__(self, index: int) -> GradEntry:
-        if index not in self._made:
-            self._made[index] = _sum(self._lists[index] if index < len(self._lists) else [])
-        return self._made[index]
+        if index not in self.made:
+            self.made[index] = _sum(self._lists[index] if index < len(self._lists) else [])
+        return self.made[index]
 
 
 def _sum(entries: list[GradEntry]) -> GradEntry:
     if not entries:
         return GradEntry(GradNode("zeros_without_dtype", "_zeros_without_dtype"), 0)
-    kept = [e for e in entries if not (isinstance(e.node, GradNode) and e.node.op_name in ("_zeros", "zeros_like"))] or entries[:1]
+    kept = [e for e in entries if not _is_zero(e)] or entries[:1]
     if len(kept) == 1:
         return kept[0]
     entries = kept
@@ -165,6 +186,23 @@ def _backward_nodes(node: Node, out_grads: _Arriving, mirror: GradNode | None = 
     return result + [None] * (count - len(result))
 
 
+def _is_zero(entry: GradEntry) -> bool:
+    return isinstance(entry.node, GradNode) and entry.node.op_name in ("_zeros", "zeros_like")
+
+
+def _stays_zero(node: Node) -> bool:
+    """Whether the gradient of a zero gradient is written as zeros: so it is for tensor operators (MakeNonlossGradNode), not for layers."""
+    assert node.op is not None
+    return node.op.name == "SoftmaxActivation" or (node.op.source.startswith("src/operator/tensor/") and node.op.name != "where")
+
+
+def _zeros(node: Node, mirror: GradNode | None) -> list[GradEntry | None]:
+    base = node.name if mirror is None else mirror.name
+    inputs = [GradEntry(e.node, e.index) for e in node.inputs] if mirror is None else mirror.inputs
+    names = [f"{base}_backward"] if len(inputs) == 1 else [f"{base}_in{i}_backward" for i in range(len(inputs))]
+    return [GradEntry(GradNode(name, "zeros_like", [e], {}, [mirror or node], node), 0) for name, e in zip(names, inputs, strict=True)]
+
+
 def _make(node: Node, plan: _Plan, out_grads: _Arriving, made: Sequence[GradNode], position: int | None, mirror: GradNode | None) -> GradEntry:
     each = plan.suffix.startswith("each")
     base = node.name if mirror is None else mirror.name
@@ -174,7 +212,7 @@ def _make(node: Node, plan: _Plan, out_grads: _Arriving, made: Sequence[GradNode
     inputs = [GradEntry(node.inputs[position].node, node.inputs[position].index)] if each and position is not None and plan.inputs == ["i"] else []
     for token in plan.inputs if not inputs else ():
         inputs.extend(_resolve(token, node, out_grads, made, mirror))
-    return GradEntry(GradNode(name, plan.op_name, inputs, _attrs(plan.attrs, node), [] if plan.free else [node], node), 0)
+    return GradEntry(GradNode(name, plan.op_name, inputs, _attrs(plan.attrs, node), [] if plan.free else [mirror or node], node), 0)
 
 
 def _resolve(token: str, node: Node, out_grads: _Arriving, made: Sequence[GradNode], mirror: GradNode | None) -> list[GradEntry]:
@@ -190,11 +228,11 @@ def _resolve(token: str, node: Node, out_grads: _Arriving, made: Sequence[GradNo
     return [GradEntry(made[int(which)], int(output))]
 
 
-def _mirrors(nodes: Sequence[Node]) -> dict[int, GradNode]:
-    """Copies of the nodes marked `force_mirroring`, which backward recomputes: their own gradients refer to the copies."""
+def _mirrors(nodes: Sequence[Node], mirrored: Collection[int]) -> dict[int, GradNode]:
+    """Copies of the nodes that backward recomputes: their own gradients refer to the copies."""
     mirrors: dict[int, GradNode] = {}
     for node in nodes:
-        if node.op is not None and node.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
+        if node.op is not None and id(node) in mirrored:
             inputs = [GradEntry(mirrors.get(id(e.node), e.node), e.index) for e in node.inputs]
             mirrors[id(node)] = GradNode(f"{node.name}_mirror", node.op.name, inputs, _attrs("same", node), [], node, node.num_visible())
     return mirrors
@@ -207,7 +245,7 @@ def _expand_grads(tokens: list[str], count: int) -> list[str]:
 
 
 def _attrs(text: str, node: Node) -> dict[str, str]:
-    own = {k: v for k, v in node.attrs.items() if node.op is not None and k in node.op.attrs}
+    own = dict(node.attrs)
     if text == "same":
         return own
     if text == "none":

@@ -10,6 +10,7 @@ import torch
 
 from ..data import data_text
 from ..graph import Node
+from ..registry import lookup
 from .gradient_graph import GradEntry, GradientGraph, GradNode, build_gradient_graph
 from .program import Program
 
@@ -73,7 +74,7 @@ class Monitored:
 
     def _node_ran(self, node: Node, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
         assert node.op is not None
-        if self._inputs_too or "__force_mirroring__" in node.attrs:
+        if self._inputs_too or id(node) in self._bound.mirrored:
             self._outputs.update({(id(node), k): t.detach() for k, t in enumerate(outputs)})
             self._outputs.update({(id(e.node), 0): t.detach() for e, t in zip(node.inputs, inputs, strict=True) if e.node.op is None})
         if self._silent:
@@ -92,7 +93,7 @@ class Monitored:
         bound = self._bound
         if self._graph is None:
             wanted = [v for v, req in zip(bound.variables, bound.reqs, strict=True) if req != "null"]
-            self._graph = build_gradient_graph(bound.heads, bound.nodes, wanted)
+            self._graph = build_gradient_graph(bound.heads, bound.nodes, wanted, bound.mirrored)
         values: dict[tuple[int, int], torch.Tensor] = {}
         nodes = {id(n): n for n in bound.nodes}
         for (key, position), entry in self._graph.input_grads.items():
@@ -117,24 +118,39 @@ class Monitored:
                 values[id(node), 0] = value
         if self._inputs_too:
             for k, entry in enumerate(node.inputs):
-                tensor = values.get((id(entry.node), entry.index), self._outputs.get((id(entry.node), entry.index)))
+                tensor = self._input_value(entry, values, head_grads)
                 if tensor is not None:
-                    if isinstance(entry.node, Node) and entry.node.op is None:
+                    if _is_variable(entry.node):
                         self._callback(entry.node.name, tensor)
-                    self._callback(f"{node.name}_input{k}", tensor)
+                    self._callback(f"{node.name}_{_backward_input(node, k)}", tensor)
         for k in range(node.num_outputs):
             tensor = values.get((id(node), k))
             if tensor is not None:
-                self._callback(f"{node.name}_output" + (str(k) if node.num_outputs > 1 else ""), tensor)
+                label = _backward_output(node, k)
+                self._callback(f"{node.name}_{label}" if node.name else label, tensor)
+
+    def _input_value(
+        self, entry: GradEntry, values: dict[tuple[int, int], torch.Tensor], head_grads: Sequence[torch.Tensor | None]
+    ) -> torch.Tensor | None:
+        key = (id(entry.node), entry.index)
+        if key in values:
+            return values[key]
+        if isinstance(entry.node, GradNode):
+            return self._head_grad(int(entry.node.name.removeprefix("_head_grad_")), head_grads) if entry.node.op_name is None else None
+        return self._bound.value_of(entry.node) if entry.node.op is None else self._outputs.get(key)
+
+    def _head_grad(self, index: int, head_grads: Sequence[torch.Tensor | None]) -> torch.Tensor:
+        grad, head = head_grads[index], self._bound.heads[index]
+        return grad if grad is not None else torch.ones(self._bound.shapes[id(head.node)][head.index])
 
     def _plain_value(
         self, node: GradNode, values: dict[tuple[int, int], torch.Tensor], head_grads: Sequence[torch.Tensor | None]
     ) -> torch.Tensor | None:
         """The value of a node that belongs to no operator: a head gradient, a copy or a sum."""
         if node.op_name == "_identity_with_attr_like_rhs":
-            grad = head_grads[int(node.name.split("_")[3])]
-            head: GradEntry = node.inputs[1]
-            return grad if grad is not None else torch.ones(self._bound.shapes[id(head.node)][head.index])
+            return self._head_grad(int(node.name.split("_")[3]), head_grads)
+        if node.op_name == "_zeros_without_dtype":
+            return torch.zeros(1)
         parts = [values[id(e.node), e.index] for e in node.inputs if (id(e.node), e.index) in values]
         if not parts:
             return None
@@ -148,6 +164,33 @@ def input_label(node: Node, position: int) -> str:
     """The name monitors give to an input: its own, or `input<k>` for operators that MXNet registers without input names."""
     assert node.op is not None
     return f"input{position}" if node.op.name in _unnamed() else node.input_specs()[position].name
+
+
+def _is_variable(node: Node | GradNode) -> bool:
+    return (node.op_name if isinstance(node, GradNode) else node.op) is None
+
+
+def _backward_input(node: GradNode, position: int) -> str:
+    """The name of an input of a backward node: what its operator is registered with, else `input<k>`."""
+    name = node.op_name or ""
+    forward = lookup(name)
+    if forward is not None and name not in _unnamed():
+        return forward.node_inputs(forward.parse({k: v for k, v in node.attrs.items() if k in forward.attrs}), len(node.inputs))[position].name
+    if name == "_identity_with_attr_like_rhs" or name.removeprefix("_backward_") in _backward_names()["inputs"]:
+        return ("lhs", "rhs")[position]
+    return f"input{position}"
+
+
+def _backward_output(node: GradNode, index: int) -> str:
+    if node.of is not None and node.of.op is not None and node.of.op.name in _backward_names()["outputs"] and not node.name.endswith("_mirror"):
+        return node.of.input_specs()[index].name
+    return "output" + (str(index) if node.num_outputs > 1 else "")
+
+
+@lru_cache(maxsize=1)
+def _backward_names() -> dict[str, frozenset[str]]:
+    rows = (line.partition("\t") for line in data_text("backward_names.txt").splitlines() if not line.startswith("#"))
+    return {kind: frozenset(names.split()) for kind, _, names in rows}
 
 
 @lru_cache(maxsize=1)

@@ -52,6 +52,7 @@ class Program:
     lowered: dict[int, LoweredNode]
     devices: Mapping[int, torch.device]
     train: bool
+    silent: frozenset[int] = frozenset()  # nodes that do not write to their inputs, see OpDef.writes_with_hidden
     watch: Callable[[Node, Sequence[torch.Tensor], Sequence[torch.Tensor]], None] | None = None  # for interpreted graphs
 
     @cached_property
@@ -71,21 +72,31 @@ class Program:
 
 def build_program(
     heads: Sequence[Entry], variables: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
-    devices: Mapping[int, torch.device], train: bool, bindings: dict[int, Any] | None = None,
+    devices: Mapping[int, torch.device], train: bool, bindings: dict[int, Any] | None = None, visited: set[int] | None = None,
 ) -> Program:  # fmt: skip
     """Lowers a graph.
 
     shapes, dtypes: id(node) -> one value per output (from infer); devices: id(node) -> where it runs.
     bindings: id(node) -> what `OpDef.bind` made for this binding of the graph (shared by its modes); filled here. Under 0: the gradient
-    requests, id(variable) -> 'write' | 'add' | 'null'.
+    requests, id(variable) -> 'write' | 'add' | 'null'. visited: ids of the nodes that backward will visit; None when that is not known.
     Errors: one UnsupportedError naming every node that cannot be lowered; MXNetError for shapes a body refuses.
     """
     nodes = topological(heads)
+    silent = _silent(nodes, heads, train, visited)
     if any(n.op is not None and n.op.eager_only for n in nodes) or any(None in shapes[id(n)] for n in nodes):
         params = {id(n): node_params(n, shapes, dtypes, devices, bindings) for n in nodes if n.op is not None}
-        return _interpreted(list(heads), list(variables), nodes, params, devices, train)
+        return _interpreted(list(heads), list(variables), nodes, params, devices, train, silent)
     lowered = _lower_nodes(nodes, shapes, dtypes, devices, train, bindings)
-    return _flatten(list(heads), list(variables), nodes, lowered, devices, train)
+    return _flatten(list(heads), list(variables), nodes, lowered, devices, train, silent)
+
+
+def _silent(nodes: Sequence[Node], heads: Sequence[Entry], train: bool, visited: set[int] | None) -> frozenset[int]:
+    """Nodes whose operator writes only where its hidden outputs are asked for, and nobody asks."""
+    flagged = {id(n): n for n in nodes if n.op is not None and n.op.writes_with_hidden}
+    if not flagged or (visited is None and train):
+        return frozenset()
+    asked = {id(e.node) for n in nodes for e in n.inputs if e.index > 0} | {id(e.node) for e in heads if e.index > 0}
+    return frozenset(key for key in flagged if key not in asked and key not in (visited or ()))
 
 
 def _lower_nodes(
@@ -146,7 +157,8 @@ class _Names:
 
 
 def _collect(
-    nodes: Sequence[Node], heads: Sequence[Entry], variables: Sequence[Node], info: Callable[[Node], tuple[int, Sequence[str], int]]
+    nodes: Sequence[Node], heads: Sequence[Entry], variables: Sequence[Node], info: Callable[[Node], tuple[int, Sequence[str], int]],
+    silent: frozenset[int],
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[BackwardWrite]]:
     """What the program returns after its heads: [(id(node), result index, position)], writes, backward writes.
 
@@ -164,7 +176,7 @@ def _collect(
         specs = node.input_specs()
         inputs = {spec.name: position[id(e.node)] for spec, e in zip(specs, node.inputs, strict=True) if id(e.node) in position}
         for offset, name in enumerate(written):
-            if name in inputs:
+            if name in inputs and id(node) not in silent:
                 extra.append((id(node), num_outputs + offset, cursor))
                 writes.append((inputs[name], cursor))
                 cursor += 1
@@ -179,9 +191,10 @@ def _collect(
 
 
 def _flatten(
-    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: dict[int, LoweredNode], devices: Mapping[int, torch.device], train: bool
-) -> Program:
-    extra, writes, backward = _returned(heads, variables, nodes, lowered, train)
+    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: dict[int, LoweredNode], devices: Mapping[int, torch.device], train: bool,
+    silent: frozenset[int],
+) -> Program:  # fmt: skip
+    extra, writes, backward = _returned(heads, variables, nodes, lowered, train, silent)
     needed = _needed(nodes, heads, extra)
     source = Source(variables, devices)
     random = False
@@ -190,11 +203,12 @@ def _flatten(
             random = random or node.op.random
             source.add(node, lowered[id(node)], needed[id(node)])
     run = source.compile([*((id(e.node), e.index) for e in heads), *((key, index) for key, index, _ in extra)])
-    return Program(variables, run, len(heads), writes, backward, random, False, nodes, heads, lowered, devices, train)
+    return Program(variables, run, len(heads), writes, backward, random, False, nodes, heads, lowered, devices, train, silent)
 
 
 def _returned(
-    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: Mapping[int, LoweredNode], train: bool
+    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: Mapping[int, LoweredNode], train: bool,
+    silent: frozenset[int],
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[BackwardWrite]]:
     """`_collect` for a mode: without training nothing changes in backward, and nothing is saved for that."""
 
@@ -202,7 +216,7 @@ def _returned(
         form = lowered[id(node)]
         return form.num_outputs, form.writes, form.num_saved
 
-    extra, writes, backward = _collect(nodes, heads, variables, info)
+    extra, writes, backward = _collect(nodes, heads, variables, info, silent)
     if train:
         return extra, writes, backward
     written = {p for _, p in writes}
@@ -218,7 +232,7 @@ def _flat_graph(program: Program) -> fx.GraphModule:
     values: dict[tuple[int, int], fx.Node] = {}
     for variable in program.variables:
         values[id(variable), 0] = graph.placeholder(names.make(variable.name))
-    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train)
+    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train, program.silent)
     needed = _needed(program.nodes, program.heads, extra)
     for node in program.nodes:
         if node.op is not None:
@@ -274,7 +288,7 @@ def _nest(program: Program) -> fx.GraphModule:
     for variable in program.variables:
         values[id(variable), 0] = graph.placeholder(names.make(variable.name))
 
-    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train)
+    extra, _, _ = _returned(program.heads, program.variables, program.nodes, program.lowered, program.train, program.silent)
     needed = _needed(program.nodes, program.heads, extra)
     for node in program.nodes:
         if node.op is None:
@@ -293,7 +307,8 @@ def _nest(program: Program) -> fx.GraphModule:
 
 
 def _interpreted(
-    heads: list[Entry], variables: list[Node], nodes: list[Node], params: Mapping[int, Any], devices: Mapping[int, torch.device], train: bool
+    heads: list[Entry], variables: list[Node], nodes: list[Node], params: Mapping[int, Any], devices: Mapping[int, torch.device], train: bool,
+    silent: frozenset[int],
 ) -> Program:
     """For graphs with data-dependent shapes: each body runs as it is, node by node; what is written is known only then."""
     ops = [n for n in nodes if n.op is not None]
@@ -314,7 +329,7 @@ def _interpreted(
         return tuple(result)
 
     program = Program(
-        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), True, nodes, heads, {}, devices, train,
+        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), True, nodes, heads, {}, devices, train, silent,
     )  # fmt: skip
     return program
 
@@ -323,7 +338,7 @@ def _append_extras(node: Node, out: Out, position: Mapping[int, int], result: li
     """Adds what one interpreted node writes and saves to the flat result, and where to find it to the program."""
     inputs = {spec.name: position[id(e.node)] for spec, e in zip(node.input_specs(), node.inputs, strict=True) if id(e.node) in position}
     for name, tensor in out.writes.items():
-        if name in inputs:
+        if name in inputs and id(node) not in program.silent:
             program.writes.append((inputs[name], len(result)))
             result.append(tensor)
     if program.train and node.op is not None and node.op.backward_writes is not None:

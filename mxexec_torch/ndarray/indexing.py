@@ -377,8 +377,11 @@ def _no_array(value: Any) -> TypeError:
 
 
 def _from_numpy(value: np.ndarray[Any, Any]) -> torch.Tensor:
-    if value.dtype.kind not in "biuf":
-        raise _no_array(value)
+    if value.dtype.kind not in "biuf":  # NumPy converts complex numbers, texts and objects as far as it can, as in MXNet
+        try:
+            value = value.astype(np.float64)
+        except (TypeError, ValueError):
+            raise _no_array(value) from None
     return torch.from_numpy(np.array(value, order="C"))
 
 

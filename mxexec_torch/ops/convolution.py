@@ -10,16 +10,7 @@ from ..errors import MXNetError
 from ..infer.state import Shape as Dims
 from ..infer.state import Shapes
 from ..registry import Attrs, Tensor, op
-from ..values import (
-    IGNORED,
-    Bool,
-    IgnoredBool,
-    IgnoredLong,
-    NonNegInt,
-    OneOf,
-    Range,
-    Shape,
-)
+from ..values import IGNORED, Bool, IgnoredBool, IgnoredLong, NonNegInt, OneOf, Range, Shape
 from . import layout as layouts
 
 __all__ = ["ConvLayout", "check_kernel", "conv_shape", "deconv_padding", "to_spatial"]
@@ -60,7 +51,7 @@ def _check_group_sizes(a: Attrs, s: Shapes, channels: int) -> None:
 def _check_data(a: Attrs, s: Shapes, data: Dims) -> None:
     n = len(a.kernel)
     if len(data) != n + 2:
-        raise s.fail(f"Input data should be {n + 2}D (batch, channel and {n} spatial axes), got shape {list(data)}")
+        raise s.fail(f"Input data should be {n + 2}D in batch-num_filter-{('x', 'y-x', 'depth-y-x')[n - 1]}, got shape {list(data)}")
     if a.get("layout") and a.layout not in _LAYOUTS[n]:
         raise s.fail(f"layout {a.layout} does not fit a kernel of {n} dimensions")
 

@@ -9,12 +9,7 @@ from ..errors import MXNetError
 from ..infer.state import Shapes, complete, show
 from ..registry import Attrs, Tensor, op
 from ..values import Bool, Float, OneOf, Range
-from .runtime.loss import (
-    constant_gradient,
-    regression_output,
-    softmax_output,
-    svm_output,
-)
+from .runtime.loss import constant_gradient, regression_output, softmax_output, svm_output
 
 __all__: list[str] = []
 
@@ -44,7 +39,10 @@ def _softmax_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(f"Shape inconsistent for label: expecting {show(allowed[0])} or {show(allowed[1])}, got {show(label)}")
 
 
-@op("SoftmaxOutput", aliases=("Softmax",), shape=_softmax_shape, head_grad=False, untouched_grads=("label",))
+@op(
+    "SoftmaxOutput", aliases=("Softmax",), shape=_softmax_shape, head_grad=False, untouched_grads=("label",),
+    added={"data": lambda a, content, grad: grad},  # written over what is there
+)  # fmt: skip
 def softmax_output_op(
     data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0, ignore_label: Float = -1.0, multi_output: Bool = False, use_ignore: Bool = False,
     preserve_shape: Bool = False, normalization: Normalization = "null", out_grad: Bool = False,
@@ -75,6 +73,12 @@ def _regression_shape(a: Attrs, s: Shapes) -> None:
         raise s.fail(f"Shape inconsistent, Provided={show(label)}, inferred shape={show(data)}")
 
 
+def _regression_added(a: Attrs, content: Tensor, grad: Tensor) -> Tensor:
+    """MXNet adds the difference, then adds the whole array once more times grad_scale / outputs (regression_output-inl.h)."""
+    scale: float = a.grad_scale * grad.shape[0] / max(grad.numel(), 1)
+    return (content + (grad / scale if scale else 0.0)) * (1 + scale)
+
+
 def _regression(data: Tensor, label: Tensor, kind: str, grad_scale: float) -> Tensor:
     if not label.ndim or label.shape[0] != data.shape[0] or label.numel() != data.numel():
         raise MXNetError(f"Shape inconsistent, Provided={show(tuple(label.shape))}, inferred shape={show(tuple(data.shape))}")
@@ -83,7 +87,7 @@ def _regression(data: Tensor, label: Tensor, kind: str, grad_scale: float) -> Te
 
 @op(
     "LinearRegressionOutput", floats_only=True, aliases=("_sparse_LinearRegressionOutput",), shape=_regression_shape, head_grad=False,
-    untouched_grads=("label",),
+    untouched_grads=("label",), added={"data": _regression_added},
 )  # fmt: skip
 def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient (data - label) * grad_scale / (outputs per sample).
@@ -95,7 +99,7 @@ def linear_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Floa
 
 @op(
     "LogisticRegressionOutput", floats_only=True, aliases=("_sparse_LogisticRegressionOutput",), shape=_regression_shape, head_grad=False,
-    untouched_grads=("label",),
+    untouched_grads=("label",), added={"data": _regression_added},
 )  # fmt: skip
 def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Sigmoid; gradient (sigmoid(data) - label) * grad_scale / (outputs per sample).
@@ -107,7 +111,7 @@ def logistic_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Fl
 
 @op(
     "MAERegressionOutput", floats_only=True, aliases=("_sparse_MAERegressionOutput",), shape=_regression_shape, head_grad=False,
-    untouched_grads=("label",),
+    untouched_grads=("label",), added={"data": _regression_added},
 )  # fmt: skip
 def mae_regression_output(data: Tensor, label: Tensor, /, *, grad_scale: Float = 1.0) -> Tensor:
     """Identity; gradient sign(data - label) * grad_scale / (outputs per sample), where the sign of zero is -1.
@@ -137,7 +141,10 @@ def _svm_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(data)
 
 
-@op("SVMOutput", floats_only=True, shape=_svm_shape, head_grad=False, untouched_grads=("label",))
+@op(
+    "SVMOutput", floats_only=True, shape=_svm_shape, head_grad=False, untouched_grads=("label",),
+    added={"data": lambda a, content, grad: grad},  # written over what is there
+)  # fmt: skip
 def svm_output_op(
     data: Tensor, label: Tensor, /, *, margin: Float = 1.0, regularization_coefficient: Float = 1.0, use_linear: Bool = False
 ) -> Tensor:

@@ -78,11 +78,13 @@ def _batch_norm(
     return batch_statistics(data, None if fix_gamma else gamma, beta, mean, var, eps, axis % data.ndim, train, use_global_stats)
 
 
-def _fixed(gamma: Tensor, fix_gamma: bool, train: bool) -> dict[str, Tensor] | None:
-    """What is written to gamma: ones in training, and in every imperative call. A bound graph's inference (traced, meta) leaves it."""
-    return {"gamma": torch.ones_like(gamma)} if fix_gamma and (train or not gamma.is_meta) else None
+def _fixed(gamma: Tensor, fix_gamma: bool) -> dict[str, Tensor] | None:
+    """What is written to gamma: ones. In a bound graph only where backward needs the statistics (`writes_with_hidden`)."""
+    return {"gamma": torch.ones_like(gamma)} if fix_gamma else None
 
 
+# The zero gradient of a fixed gamma is written even where gradients are added.
+_GAMMA = {"gamma": lambda a, content, grad: grad if a.fix_gamma else content + grad}
 # How the moving statistics start, where nothing else is said of them.
 _MOVING = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
@@ -90,6 +92,7 @@ _MOVING = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 @op(
     "BatchNorm", aliases=("_npx_batch_norm",), outputs=("output", "mean", "var"), visible=lambda a: 3 if a.output_mean_var else 1,
     shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, differentiable=("data", "gamma", "beta"), init=_MOVING,
+    writes_with_hidden=True, added=_GAMMA,
 )  # fmt: skip
 def batch_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Aux, moving_var: Aux, /, *, eps: Double = 0.0010000000474974513,
@@ -100,15 +103,17 @@ def batch_norm(
 
     data (n, c, ...), the rest (c,) -> data's shape, (c,), (c,). Half data keep float32 parameters and statistics. Training uses
     the batch's biased variance and, when backward runs, moves the averages by momentum (the share kept). fix_gamma (the default)
-    counts gamma as 1, writes ones to it in training and in imperative calls and gives it gradient 0. Source: src/operator/nn/batch_norm.cc
+    counts gamma as 1, gives it gradient 0 and writes ones to it: in imperative calls, and in a graph whose backward needs it.
+    Source: src/operator/nn/batch_norm.cc
     """
     outs = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, axis, fix_gamma, train, use_global_stats)
-    return Out(*outs, writes=_fixed(gamma, fix_gamma, train))
+    return Out(*outs, writes=_fixed(gamma, fix_gamma))
 
 
 @op(
     "_contrib_BatchNormWithReLU", outputs=("output", "mean", "var", "workspace"), visible=lambda a: 3 if a.output_mean_var else 1,
     shape=_channel_shape, dtype=statistics_dtype, backward_writes=moving_statistics, differentiable=("data", "gamma", "beta"), init=_MOVING,
+    writes_with_hidden=True, added=_GAMMA,
 )  # fmt: skip
 def batch_norm_with_relu(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Aux, moving_var: Aux, /, *, eps: Double = 0.0010000000474974513,
@@ -121,7 +126,7 @@ def batch_norm_with_relu(
     Deviations: any rank and axis (MXNet: four dimensions, axis 1, float32).
     """
     out, mean, inverse = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, axis, fix_gamma, train, use_global_stats)
-    return Out(out.relu(), mean, inverse, out > 0, writes=_fixed(gamma, fix_gamma, train))
+    return Out(out.relu(), mean, inverse, out > 0, writes=_fixed(gamma, fix_gamma))
 
 
 # -- The two older forms: their `var` output is the variance -------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 
@@ -87,7 +87,7 @@ def _min(x: Tensor, dims: Dims, keep: bool) -> Tensor:
     return rt.extremum(x, dims, keep, False)
 
 
-def _row(name: str, function: Reduction, text: str, source: str, aliases: str = "", limits: tuple[str, ...] = ()) -> None:
+def _row(name: str, function: Reduction, text: str, source: str, aliases: str = "", limits: tuple[str, ...] = (), added: Any = None) -> None:
     """Declares one reduction over several axes."""
 
     def body(data: Tensor, /, *, axis: OptShape = None, keepdims: Bool = False, exclude: Bool = False) -> Tensor:
@@ -100,11 +100,17 @@ def _row(name: str, function: Reduction, text: str, source: str, aliases: str = 
         f"{text}\n\ndata any shape -> the shape without the reduced axes (size 1 with keepdims); (1,) when all are reduced. "
         f"Integers keep their type. Source: src/operator/tensor/broadcast_reduce_{source}.cc"
     )
-    op(name, aliases=aliases.split(), shape=_shape, doc=doc, source=source, limits=limits)(body)
+    op(name, aliases=aliases.split(), shape=_shape, doc=doc, source=source, limits=limits, added=added or {})(body)
 
 
 _row("sum", _sum, "The sum over axes.", "sum_value", "sum_axis _sparse_sum")
-_row("mean", _mean, "The mean over axes; of integers truncated.", "sum_value", "_sparse_mean")
+def _mean_added(a: Attrs, content: Tensor, grad: Tensor) -> Tensor:
+    """MXNet adds the gradient of the sum, then divides the whole array by the number of elements."""
+    dims = reduced_axes(grad.ndim, a.axis, a.exclude)
+    return content / math.prod(grad.shape[d] for d in dims) + grad
+
+
+_row("mean", _mean, "The mean over axes; of integers truncated.", "sum_value", "_sparse_mean", added={"data": _mean_added})
 _row("nansum", _nansum, "The sum over axes, NaN skipped.", "sum_value", limits=("a row with an infinite element gives it; MXNet's compensated sum gives NaN",))
 _row("prod", rt.prod, "The product over axes; its gradient is product / element.", "prod_value")
 _row("nanprod", rt.nanprod, "The product over axes, NaN skipped.", "prod_value")

@@ -217,8 +217,11 @@ def _crop_shape(a: Attrs, s: Shapes) -> None:
     s.unify_out((*data[:2], height, width))
 
 
-@op("Crop", key_var_num_args="num_args", input_texts={"data": "Symbol or Symbol[]"}, shape=_crop_shape,
-    variadic_names=lambda a, n: ["data", "crop_like"][:n] if n > 1 else ["data"])  # fmt: skip
+@op(
+    "Crop", key_var_num_args="num_args", input_texts={"data": "Symbol or Symbol[]"}, shape=_crop_shape,
+    variadic_names=lambda a, n: ["data", "crop_like"][:n] if n > 1 else ["data"],
+    added={"data": lambda a, content, grad: grad},  # written over what is there
+)  # fmt: skip
 def crop(*data: Tensor, num_args: Annotated[Int, Bounds(1, 3)], offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: Bool = False) -> Tensor:
     """Cuts an (h, w) window, at `offset` or centred; with two inputs the window has the size of the second.
 

@@ -13,6 +13,7 @@ from ..infer.state import Dtypes, Shapes, show
 from ..registry import Attrs, Tensor, op
 from ..values import Float, Int, OneOf, OptBool, OptDouble
 from .runtime import reduce as rt
+from .runtime.normalization import l2_normalize
 
 __all__: list[str] = []
 
@@ -143,8 +144,5 @@ def l2_normalization(
     data (n, c, *k) -> same shape. Source: src/operator/l2_normalization.cc
     """
     dims = (1,) if mode == "channel" else tuple(range(1 if mode == "instance" else 2, data.ndim))
-    if not dims:
-        norm = (data.square() + eps).sqrt()
-        return data / norm, norm
-    norm = (torch.sum(data.square(), dims, keepdim=True) + eps).sqrt()
-    return data / norm, norm if mode == "channel" else norm.flatten(0 if mode == "instance" else 1)
+    out, norm = l2_normalize(data, eps, dims)
+    return out, norm if mode == "channel" or not dims else norm.flatten(0 if mode == "instance" else 1)

@@ -115,7 +115,10 @@ def _transformer_shape(a: Attrs, s: Shapes) -> None:
         s.unify_out(shape, index)
 
 
-@op("SpatialTransformer", outputs=("output", "grid_dst", "grid_src"), visible=1, shape=_transformer_shape)
+@op(
+    "SpatialTransformer", outputs=("output", "grid_dst", "grid_src"), visible=1, shape=_transformer_shape,
+    added={"data": lambda a, content, grad: grad, "loc": lambda a, content, grad: grad},  # written over what is there
+)  # fmt: skip
 def spatial_transformer(
     data: Tensor, loc: Tensor, /, *, target_shape: Shape = (0, 0), transform_type: Annotated[str, OneOf("affine")],
     sampler_type: Annotated[str, OneOf("bilinear")], cudnn_off: IgnoredOptBool = None,

@@ -21,7 +21,10 @@ def _whole_bounds(low: float, high: float, dtype: torch.dtype) -> tuple[int | No
     return (None if low <= info.min else int(cut(low, dtype))), (None if high >= info.max else int(cut(high, dtype)))
 
 
-@op("clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise, limits=("the gradient at NaN is 0; MXNet passes it",))
+@op(
+    "clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise, limits=("the gradient at NaN is 0; MXNet passes it",),
+    added={"data": lambda a, content, grad: grad},  # written over what is there
+)  # fmt: skip
 def clip(data: Tensor, /, *, a_min: Float, a_max: Float) -> Tensor:
     """data limited to [a_min, a_max]; the gradient passes at both bounds. NaN stays.
 

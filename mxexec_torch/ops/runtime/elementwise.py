@@ -157,14 +157,13 @@ def arcsinh(x: Tensor) -> Tensor:
 class _Gamma(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = _gamma(x)
-        ctx.save_for_backward(x, y)
-        return y
+        ctx.save_for_backward(x)  # MXNet computes the gradient from the input alone
+        return _gamma(x)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Tensor:
-        x, y = ctx.saved_tensors
-        return g * y * _digamma(x)  # type: ignore[no-any-return]
+        (x,) = ctx.saved_tensors
+        return g * gamma(x) * _digamma(x)
 
 
 def _digamma(x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from .leaf import leaf
 from .mode import backward_is_training
 
-__all__ = ["inference_batch_norm", "tall_layer_norm"]
+__all__ = ["inference_batch_norm", "l2_normalize", "tall_layer_norm"]
 
 Tensor = torch.Tensor
 
@@ -43,6 +43,41 @@ def inference_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, mean: Te
     if tracked:
         return _InferenceBatchNorm.apply(x, gamma, beta, mean, var, eps)  # type: ignore[no-any-return]
     return torch.native_batch_norm(x, gamma, beta, mean, var, False, 0.0, eps)[0]
+
+
+class _L2Normalize(torch.autograd.Function):
+    """The gradient is computed from the output and the norm, as in src/operator/l2_normalization-inl.h."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, eps: float, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        norm = _norm(x, eps, dims)
+        out = x / norm
+        ctx.save_for_backward(out, norm)
+        ctx.dims = dims
+        ctx.mark_non_differentiable(norm)
+        return out, norm
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        out, norm = ctx.saved_tensors
+        along = grads[0] * out
+        if ctx.dims:
+            along = along.sum(ctx.dims, keepdim=True)
+        return (grads[0] - out * along) / norm, None, None
+
+
+def _norm(x: Tensor, eps: float, dims: tuple[int, ...]) -> Tensor:
+    squares = x.square()
+    return ((squares.sum(dims, keepdim=True) if dims else squares) + eps).sqrt()
+
+
+@leaf
+def l2_normalize(x: Tensor, eps: float, dims: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """(x / norm, norm) with norm = sqrt(sum of squares over dims + eps); no dims: each element by itself."""
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _L2Normalize.apply(x, eps, dims)  # type: ignore[no-any-return]
+    norm = _norm(x, eps, dims)
+    return x / norm, norm
 
 
 class _TallLayerNorm(torch.autograd.Function):
