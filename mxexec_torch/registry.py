@@ -150,6 +150,7 @@ class OpDef:
     writes_with_hidden: forward writes to its inputs only where the hidden outputs are asked for: by backward or by another node.
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
     fills_out:  the result is converted to and repeated over the array given as `out`, which must be given (`_copyto`, `_set_value`).
+    joins_out:  (a, result, content of the array given as `out`) -> what is written there.
     random:     draws random numbers (never merged with an equal node).
     differentiable: names of the inputs that have a gradient (None: all floating inputs); asking for another's is `missing_text`.
     lists_inputs: whether MXNet registers names for the inputs (monitors print `<node>_data`, else `<node>_input0`).
@@ -195,6 +196,7 @@ class OpDef:
     writes_with_hidden: bool = False
     eager_only: bool = False
     fills_out: bool = False
+    joins_out: Callable[[Attrs, torch.Tensor, torch.Tensor], torch.Tensor] | None = None
     random: bool = False
     hint: str | None = None
     lists_inputs: bool = True

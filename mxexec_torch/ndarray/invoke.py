@@ -92,7 +92,7 @@ def _into(plan: Plan, outputs: Sequence[torch.Tensor], inputs: Sequence[NDArray]
         elif plan.op.fills_out:
             array._t.copy_(result)
         else:
-            store(array, result, plan.op.name, index)
+            store(array, result if plan.op.joins_out is None else plan.op.joins_out(plan.attrs, result, array._t), plan.op.name, index)
     return out
 
 

@@ -28,12 +28,13 @@ def _one(a: Attrs, s: Shapes) -> None:
     s.unify_out((1,))
 
 
-_INIT = ("init_output=False, which joins the result with what `out` held before, is not supported: the result is always fresh",)
+def _joined(a: Attrs, result: Tensor, before: Tensor) -> Tensor:
+    return result if a.init_output else result * before
 
 
-@op("all_finite", shape=_one, dtype=_float_inputs, grad=Grad.MISSING, input_texts={"data": "NDArray"}, limits=_INIT)
+@op("all_finite", shape=_one, dtype=_float_inputs, grad=Grad.MISSING, input_texts={"data": "NDArray"}, joins_out=_joined)
 def all_finite(data: Tensor, /, *, init_output: Bool = True) -> Tensor:
-    """1 when no element is infinite or NaN, else 0.
+    """1 when no element is infinite or NaN, else 0; with init_output=False times what `out` holds.
 
     data any shape -> (1,) float32. Source: src/operator/contrib/all_finite.cc
     """
@@ -42,10 +43,10 @@ def all_finite(data: Tensor, /, *, init_output: Bool = True) -> Tensor:
 
 @op(
     "multi_all_finite", count=lambda a: a.num_arrays, variadic_names=_array_names, shape=_one, dtype=_float_inputs, grad=Grad.MISSING,
-    limits=_INIT,
+    joins_out=_joined,
 )  # fmt: skip
 def multi_all_finite(*data: Tensor, num_arrays: Int = 1, init_output: Bool = True) -> Tensor:
-    """1 when no element of any array is infinite or NaN, else 0.
+    """1 when no element of any array is infinite or NaN, else 0; with init_output=False times what `out` holds.
 
     data any shapes -> (1,) float32. Source: src/operator/contrib/all_finite.cc
     """

@@ -22,18 +22,18 @@ def _whole_bounds(low: float, high: float, dtype: torch.dtype) -> tuple[int | No
 
 
 @op(
-    "clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise, limits=("the gradient at NaN is 0; MXNet passes it",),
+    "clip", aliases=("_npi_clip", "_sparse_clip"), shape=elementwise,
     added={"data": lambda a, content, grad: grad},  # written over what is there
 )  # fmt: skip
 def clip(data: Tensor, /, *, a_min: Float, a_max: Float) -> Tensor:
-    """data limited to [a_min, a_max]; the gradient passes at both bounds. NaN stays.
+    """data limited to [a_min, a_max]; the gradient passes at both bounds and at NaN. NaN stays.
 
     data any shape -> same shape. With a_min > a_max what exceeds a_max becomes a_max, the rest a_min. Source: src/operator/tensor/matrix_op.cc
     """
     if a_min > a_max:
         return torch.where(data > a_max, cut(a_max, data.dtype), cut(a_min, data.dtype)).to(data.dtype)
     if data.is_floating_point():
-        return torch.clamp(data, a_min, a_max)
+        return rt.clip(data, a_min, a_max)
     low, high = _whole_bounds(a_min, a_max, data.dtype)
     return data if low is None and high is None else torch.clamp(data, low, high)
 

@@ -14,7 +14,7 @@ import torch
 from .leaf import leaf
 
 __all__ = [
-    "arcsinh", "cbrt", "expm1", "gamma", "gammaln", "hard_sigmoid", "hypot", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt",
+    "arcsinh", "cbrt", "clip", "expm1", "gamma", "gammaln", "hard_sigmoid", "hypot", "maximum", "minimum", "mod", "ones_gradient", "power", "rcbrt",
     "reciprocal", "rint", "round_half_away", "rsqrt", "scale_gradient", "smooth_l1", "softsign", "straight_cast", "straight_through_round",
     "straight_through_sign",
 ]  # fmt: skip
@@ -79,6 +79,26 @@ def rcbrt(x: Tensor) -> Tensor:
 def rsqrt(x: Tensor) -> Tensor:
     """1 / sqrt(x)."""
     return _OfInput.apply(x, torch.rsqrt, lambda v: -0.5 * v.rsqrt() / v) if _tracked(x) else torch.rsqrt(x)
+
+
+class _Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, low: float, high: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.bounds = low, high
+        return torch.clamp(x, low, high)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (x,) = ctx.saved_tensors
+        low, high = ctx.bounds
+        return grads[0].masked_fill((x < low) | (x > high), 0.0), None, None
+
+
+@leaf
+def clip(x: Tensor, low: float, high: float) -> Tensor:
+    """x limited to [low, high]; the gradient passes at the bounds and at NaN."""
+    return _Clip.apply(x, low, high) if _tracked(x) else torch.clamp(x, low, high)  # type: ignore[no-any-return]
 
 
 @leaf

@@ -39,4 +39,5 @@ CASES = [
     *[Case(name, "typed_float64", inputs=dict(data=positive(2, 3, dtype="float64")), tolerance=_DIGAMMA) for name in ("gamma", "gammaln")],
     *[Case(name, "no_elements", inputs=dict(data=normal(0, 3)), np_shape=True) for name in ("exp", "relu", "_copy")],
     *[Case(name, "no_dimensions", inputs=dict(data=positive()), np_shape=True) for name in ("sqrt", "sum", "max", "norm")],
+    Case("clip", "hole", inputs=dict(data=values([_NAN, -2.0, 0.0, 2.0, 1.0, -1.0, _INF])), attrs=dict(a_min=-1.0, a_max=1.0), gradcheck=_KINK),
 ]

@@ -1,5 +1,8 @@
 """Sums, means, products, extremes, norms and positions of extremes."""
 
+import functools
+from typing import Any
+
 from ..case import Case, distinct, integers, normal, over_dtypes, positive, values
 
 _DATA = dict(data=distinct(2, 3, 4))
@@ -7,6 +10,15 @@ _POSITIVE = dict(data=positive(2, 3, 4))
 _REDUCE = ("sum", "mean", "prod", "max", "min", "nansum", "nanprod")
 _HOLES = dict(data=values([[1.0, float("nan"), 2.0], [float("nan"), float("nan"), 3.0]]))
 _TIES = dict(data=values([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]]))
+
+
+
+def _joined(name: str, mx: Any, F: Any, given: dict[str, Any]) -> Any:  # noqa: N803 - as in Case.build
+    """The result joined to what `out` holds, as loops over many gradients do."""
+    count = {} if name == "all_finite" else dict(num_arrays=1)
+    getattr(F, name)(given["data"], init_output=False, out=given["held"], **count)
+    return given["held"]
+
 
 CASES = [
     *[Case(name, "all", inputs=_POSITIVE) for name in _REDUCE],
@@ -39,4 +51,8 @@ CASES = [
     Case("cumsum", "axis_beyond", dict(a=normal(2, 3)), dict(axis=2), error=True),
     Case("cumsum", "to_uint8", dict(a=normal(2, 3)), dict(dtype="uint8"), error=True),
     Case("cumsum", "no_elements", dict(a=normal(0, 3)), dict(axis=1), np_shape=True, gradcheck="no elements"),
+    *[
+        Case(name, f"joined_{'_'.join(map(str, numbers))}_{held:g}", dict(data=values(numbers), held=values([held])), build=functools.partial(_joined, name), grad=(), paths=("nd",))
+        for name in ("all_finite", "multi_all_finite") for numbers in ([1.0, 2.0], [1.0, float("nan")]) for held in (0.0, 1.0)
+    ],
 ]
