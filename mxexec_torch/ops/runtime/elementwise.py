@@ -98,7 +98,7 @@ class _Clip(torch.autograd.Function):
 @leaf
 def clip(x: Tensor, low: float, high: float) -> Tensor:
     """x limited to [low, high]; the gradient passes at the bounds and at NaN."""
-    return _Clip.apply(x, low, high) if _tracked(x) else torch.clamp(x, low, high)  # type: ignore[no-any-return]
+    return _Clip.apply(x, low, high) if _tracked(x) else torch.clamp(x, low, high)
 
 
 @leaf
