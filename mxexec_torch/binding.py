@@ -23,8 +23,8 @@ from .lower.optimize import merge_equal
 from .lower.place import assign_contexts, check_gradient_contexts
 from .ndarray.core import NDArray, wrap
 from .ndarray.sparse import BaseSparseNDArray
-from .ndarray.sparse_binding import SparseBinding, SparseOutputs, declared_stypes, requests, zeros
 from .semantics import is_np_shape
+from .sparse_graph import SparseGraph, declared_stypes, output_stypes, stand_in, zeros
 
 __all__ = ["bind", "reshape", "simple_bind"]
 
@@ -153,27 +153,29 @@ def _make(
 ) -> Executor:  # fmt: skip
     """Infers what is still open, binds and wraps the result in an Executor."""
     variables = graph.variables
-    sparse = SparseBinding.of(arrays, grads)
-    tensors, grad_tensors = (arrays, grads) if sparse is None else (sparse.arrays, sparse.grads)
-    if sparse is not None:
-        reqs = requests(graph.nodes, variables, arrays, reqs)
     if shapes is None:
         shapes = infer_shapes(graph.nodes, {id(v): _known_shape(a) for v, a in zip(variables, arrays, strict=True)})
         _check_complete(graph, shapes, {id(v): a.shape for v, a in zip(variables, arrays, strict=True)})
     if dtypes is None:
-        dtypes = infer_dtypes(graph.nodes, {id(v): a._t.dtype for v, a in zip(variables, tensors, strict=True)})
+        dtypes = infer_dtypes(graph.nodes, {id(v): stand_in(a).dtype for v, a in zip(variables, arrays, strict=True)})
     contexts = assign_contexts(graph.nodes, ctx, group2ctx)
     contexts.update({id(v): a.context for v, a in zip(variables, arrays, strict=True)})  # bind takes arrays wherever they are
     devices = {key: c.device for key, c in contexts.items()}
-    handle = BoundGraph(
-        graph.heads, graph.nodes, variables, [a._t for a in tensors], [None if g is None else g._t for g in grad_tensors], reqs, shapes, dtypes,
-        devices, _output_buffers(graph.heads, shapes, dtypes, devices, outputs), contexts if group2ctx else None,
-        backend,
-    )  # fmt: skip
+    buffers = _output_buffers(graph.heads, shapes, dtypes, devices, outputs)
+    handle: BoundGraph
+    if any(a.stype != "default" for a in arrays) or any(s != "default" for s in output_stypes(graph.heads, graph.nodes, variables, arrays)):
+        handle = SparseGraph(
+            graph.heads, graph.nodes, variables, arrays, grads, reqs, shapes, dtypes, devices, buffers, contexts, bool(group2ctx), backend,
+        )  # fmt: skip
+    else:
+        takers = {i: g.take_gradient for i, g in enumerate(grads) if g is not None and g.stype != "default"}
+        tensors, grad_tensors = [a._t for a in arrays], [None if g is None else stand_in(g) for g in grads]
+        handle = BoundGraph(
+            graph.heads, graph.nodes, variables, tensors, grad_tensors, reqs, shapes, dtypes, devices, buffers,
+            contexts if group2ctx else None, backend, takers,
+        )  # fmt: skip
     executor = Executor(handle, symbol, ctx, grad_req, group2ctx)
     executor._output_contexts = [contexts[id(e.node)] for e in graph.heads]
-    executor._sparse = sparse
-    executor._sparse_outputs = SparseOutputs.of(graph.heads, graph.nodes, variables, arrays)
     count = len(graph.arguments)
     executor.arg_arrays, executor.aux_arrays = arrays[:count], arrays[count:]
     executor.grad_arrays = None if no_grads else grads[:count]
@@ -385,8 +387,9 @@ class _Memory:
         )
         if array.shape != shape:
             raise MXNetError(f"Inferred shape does not match shared_exec.{kind}'s shape ({show(shape)} vs. {show(array.shape)}) {consequence}")
-        if array._t.dtype != dtype:
-            raise MXNetError(f"Inferred dtype does not match shared_exec.{kind}'s dtype ({show(dtype)} vs. {show(array._t.dtype)}) {consequence}")
+        held = stand_in(array).dtype
+        if held != dtype:
+            raise MXNetError(f"Inferred dtype does not match shared_exec.{kind}'s dtype ({show(dtype)} vs. {show(held)}) {consequence}")
         return array
 
     def _new(self, node: Node, key: str | None, buffered: bool = True) -> Any:

@@ -19,7 +19,7 @@ from .lower.bound import BoundGraph
 from .lower.debug import executor_debug_str
 from .lower.monitor import Monitored
 from .ndarray.core import NDArray, wrap
-from .ndarray.sparse_binding import SparseBinding, SparseOutputs
+from .sparse_graph import SparseGraph
 
 __all__ = ["Executor"]
 
@@ -51,8 +51,6 @@ class Executor:
         self._grad_req = copy.deepcopy(grad_req)
         self._group2ctx = copy.deepcopy(group2ctx)
         self._output_contexts: list[Context] = []
-        self._sparse_outputs: SparseOutputs | None = None  # None: all dense
-        self._sparse: SparseBinding | None = None  # keeps sparse arguments and their dense forms in step (set by binding)
         self._outputs: list[NDArray] | None = None
 
     def __reduce__(self) -> Any:
@@ -71,9 +69,9 @@ class Executor:
         self._outputs = value
 
     def _get_outputs(self) -> list[NDArray]:
+        if isinstance(self.handle, SparseGraph):
+            return self.handle.results(self._output_contexts)
         tensors = [torch.empty(0) if t is None else t for t in self.handle.outputs]  # None: shape decided by the first forward
-        if self._sparse_outputs is not None:
-            return self._sparse_outputs.make(tensors, self._output_contexts)
         return [wrap(t, c) for t, c in zip(tensors, self._output_contexts, strict=True)]
 
     @staticmethod
@@ -122,8 +120,6 @@ class Executor:
         """
         if kwargs:
             self._feed(kwargs)
-        if self._sparse is not None:
-            self._sparse.before_forward()
         self.handle.forward(bool(int(is_train)), self._monitored)
         self._outputs = None
         return self.outputs
@@ -169,11 +165,7 @@ class Executor:
                     "needs the output's shape"
                 )
             heads.append(grad._t)
-        if self._sparse is not None:
-            self._sparse.before_backward()
         self.handle.backward(heads, is_train, self._monitored)
-        if self._sparse is not None:
-            self._sparse.after_backward()
 
     def set_monitor_callback(self, callback: Callable[[bytes, int], None], monitor_all: bool = False) -> None:
         """Calls `callback(name, handle)` for each operator output during forward and backward (inputs too with monitor_all).

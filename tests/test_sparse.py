@@ -309,3 +309,172 @@ def test_executor_outputs_store_what_operators_store() -> None:
 def test_unknown_storage_type_is_an_error_of_simple_bind() -> None:
     with pytest.raises(RuntimeError, match="simple_bind error"):
         (mx.sym.Variable("a") * 2).simple_bind(mx.cpu(), a=(3, 2), stype_dict={"a": "foo"})
+
+
+# ------------------------------------------------------------------------------------------------- what gradients store
+def stored(array: Any) -> tuple[Any, ...]:
+    """(storage type, row numbers, rows)"""
+    return array.stype, array.indices.asnumpy().tolist(), array.data.asnumpy().tolist()
+
+
+def matrix() -> Any:
+    """A 3 x 6 csr matrix with a stored zero in column 5."""
+    return nd.sparse.csr_matrix((np.array([1, 5, 0], "f"), np.array([0, 3, 5]), np.array([0, 1, 2, 3])), shape=(3, 6))
+
+
+def weight(stype: str) -> Any:
+    values = np.arange(12, dtype="f").reshape(6, 2) + 1
+    return nd.array(values) if stype == "default" else nd.sparse.row_sparse_array((values[[0, 2, 3]], [0, 2, 3]), shape=(6, 2))
+
+
+GRADIENTS = {
+    "embedding": (
+        lambda w: nd.Embedding(nd.array([3, 1, 3]), w, input_dim=6, output_dim=2, sparse_grad=True) * nd.array([[1, 1], [0, 0], [1, 2]]),
+        ([1, 3], [[0, 0], [2, 3]]),
+    ),
+    "SparseEmbedding": (lambda w: nd.contrib.SparseEmbedding(nd.array([3, 1, 3]), w, input_dim=6, output_dim=2), ([1, 3], [[1, 1], [2, 2]])),
+    "dot": (lambda w: nd.sparse.dot(matrix(), w), ([0, 3, 5], [[1, 1], [5, 5], [0, 0]])),
+    "two dots": (lambda w: nd.sparse.dot(matrix(), w) + nd.sparse.dot(matrix(), w), ([0, 3, 5], [[2, 2], [10, 10], [0, 0]])),
+}
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_hold_the_rows_in_use(name: str, stype: str) -> None:
+    function, (rows_in_use, values) = GRADIENTS[name]
+    w = weight(stype)
+    w.attach_grad(stype="row_sparse")
+    with autograd.record():
+        y = function(w)
+    y.backward()
+    assert stored(w.grad) == ("row_sparse", rows_in_use, values)
+    with autograd.record():
+        y = function(w)
+    assert stored(autograd.grad(y, [w])[0]) == ("row_sparse", rows_in_use, values)
+    w.attach_grad("add", stype="row_sparse")
+    for _ in range(2):
+        with autograd.record():
+            y = function(w)
+        y.backward()
+    assert stored(w.grad) == ("row_sparse", rows_in_use, [[2 * v for v in row] for row in values])
+    w.attach_grad(stype="default")
+    with autograd.record():
+        y = function(w)
+    y.backward()
+    expected = np.zeros((6, 2))
+    expected[rows_in_use] = values
+    np.testing.assert_array_equal(w.grad.asnumpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows_in_use", "values"),
+    [
+        (nd.square, [0, 2, 3], [[2, 4], [10, 12], [14, 16]]),
+        (lambda w: nd._internal._square_sum(w, axis=1, keepdims=True), [0, 2, 3], [[2, 4], [10, 12], [14, 16]]),
+        (lambda w: nd._internal._square_sum(w, axis=0), [0, 2, 3], [[2, 4], [10, 12], [14, 16]]),
+        (lambda w: nd.sparse.retain(w, nd.array([2, 4])), [2, 4], [[1, 1], [1, 1]]),
+        (lambda w: nd.sparse.add(w, w), [0, 1, 2, 3, 4, 5], [[2, 2]] * 6),
+        (lambda w: -w * 2, [0, 1, 2, 3, 4, 5], [[-2, -2]] * 6),
+        (lambda w: w.copy(), [0, 1, 2, 3, 4, 5], [[1, 1]] * 6),
+        (lambda w: nd.relu(w), [0, 2, 3], [[1, 1]] * 3),
+    ],
+)
+def test_gradients_of_operations_on_stored_rows(function: Any, rows_in_use: list[int], values: Any) -> None:
+    w = weight("row_sparse")
+    w.attach_grad()
+    with autograd.record():
+        y = function(w)
+    y.backward()
+    assert stored(w.grad) == ("row_sparse", rows_in_use, values)
+
+
+def test_history_runs_through_sparse_arrays() -> None:
+    w = weight("row_sparse")
+    w.attach_grad()
+    with autograd.record():
+        y = nd.sparse.dot(matrix(), nd.square(w) * 3)
+    y.backward()
+    dense = w.asnumpy()
+    np.testing.assert_array_equal(w.grad.asnumpy(), matrix().asnumpy().T @ np.ones((3, 2)) * 6 * dense)
+
+
+def test_a_retained_row_that_is_not_stored_is_stored_while_recording_too() -> None:
+    w = weight("row_sparse")
+    w.attach_grad()
+    with autograd.record():
+        y = nd.sparse.retain(w, nd.array([2, 4]))
+    assert stored(y) == ("row_sparse", [2, 4], [[5, 6], [0, 0]])
+
+
+BIG = 1 << 40  # rows of one float: 4 TB if anything made them dense
+
+
+def test_nothing_becomes_dense_imperatively() -> None:
+    data = nd.sparse.csr_matrix((np.array([1, 2], "f"), np.array([5, BIG - 1]), np.array([0, 1, 2])), shape=(2, BIG))
+    w = nd.sparse.row_sparse_array((np.array([[3.0], [4.0]], "f"), np.array([5, BIG - 1])), shape=(BIG, 1))
+    w.attach_grad()
+    with autograd.record():
+        loss = nd.sparse.dot(data, w) + nd.Embedding(nd.array([5], dtype="float64"), w, input_dim=BIG, output_dim=1, sparse_grad=True)
+    loss.backward()
+    assert stored(w.grad) == ("row_sparse", [5, BIG - 1], [[3], [2]])
+    mx.optimizer.SGD(learning_rate=1.0, wd=0.0).update(0, w, w.grad, None)
+    assert stored(w) == ("row_sparse", [5, BIG - 1], [[0], [2]])
+
+
+def test_nothing_becomes_dense_in_an_executor() -> None:
+    rows_of_weight = 1 << 26
+    data, w, b = mx.sym.Variable("data", stype="csr"), mx.sym.Variable("w", stype="row_sparse"), mx.sym.Variable("b")
+    net = mx.sym.LinearRegressionOutput(mx.sym.broadcast_add(mx.sym.sparse.dot(data, w), b), mx.sym.Variable("label"))
+    executor = net.simple_bind(mx.cpu(), data=(2, rows_of_weight), w=(rows_of_weight, 64), b=(64,), label=(2, 64))  # 16 GB if dense
+    executor.arg_dict["data"][:] = nd.sparse.csr_matrix(
+        (np.array([1, 2], "f"), np.array([5, 7]), np.array([0, 1, 2])), shape=(2, rows_of_weight)
+    )
+    executor.arg_dict["w"][:] = nd.sparse.row_sparse_array((np.ones((2, 64), "f"), np.array([5, 7])), shape=(rows_of_weight, 64))
+    out = executor.forward(is_train=True)[0]
+    np.testing.assert_array_equal(out.asnumpy()[:, 0], [1, 2])
+    executor.backward()
+    grad = executor.grad_dict["w"]
+    assert grad.stype == "row_sparse" and grad.indices.asnumpy().tolist() == [5, 7]
+    np.testing.assert_allclose(grad.data.asnumpy()[:, 0], [1 / 64, 4 / 64])
+    np.testing.assert_allclose(executor.grad_dict["b"].asnumpy(), np.full(64, 3 / 64))
+
+
+def test_an_executor_hands_the_gradient_of_an_embedding_over_as_rows() -> None:
+    net = mx.sym.Embedding(mx.sym.Variable("i"), mx.sym.Variable("w"), input_dim=6, output_dim=2, sparse_grad=True)
+    for request, times in (("write", 1), ("add", 2)):
+        executor = net.simple_bind(mx.cpu(), i=(3,), grad_req={"w": request})
+        executor.arg_dict["i"][:] = nd.array([3, 1, 3])
+        for _ in range(2):
+            executor.forward(is_train=True)
+            executor.backward(nd.array([[1, 1], [0, 0], [1, 2]]))
+        assert stored(executor.grad_dict["w"]) == ("row_sparse", [1, 3], [[0, 0], [2 * times, 3 * times]])
+    dense = net.bind(mx.cpu(), {"i": nd.array([3, 1, 3]), "w": nd.ones((6, 2))}, {"w": nd.ones((6, 2))}, {"w": "add"})
+    dense.forward(is_train=True)
+    dense.backward(nd.ones((3, 2)))
+    assert dense.grad_dict["w"].asnumpy()[:, 0].tolist() == [1, 2, 1, 3, 1, 1]
+
+
+def test_hybrid_blocks_take_sparse_input() -> None:
+    class Product(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, w: Any) -> Any:  # noqa: N803 - Gluon's name
+            return F.sparse.dot(x, w) * 2
+
+    block = Product()
+    block.hybridize()
+    w = weight("default")
+    w.attach_grad(stype="row_sparse")
+    with autograd.record():
+        y = block(matrix(), w)
+    y.backward()
+    assert stored(w.grad) == ("row_sparse", [0, 3, 5], [[2, 2], [10, 10], [0, 0]])
+
+
+def test_a_monitor_sees_the_nodes_of_a_sparse_graph() -> None:
+    data, w = mx.sym.Variable("data", stype="csr"), mx.sym.Variable("w")
+    executor = mx.sym.sparse.dot(data, w, name="product").bind(mx.cpu(), {"data": matrix(), "w": nd.ones((6, 2))}, {"w": nd.zeros((6, 2))})
+    seen = []
+    executor.set_monitor_callback(lambda name, handle: seen.append(name.decode()))
+    executor.forward(is_train=True)
+    executor.backward(nd.ones((3, 2)))
+    assert "product_output" in seen and "product_backward_output1" in seen or "product_backward_output" in seen
+    assert executor.grad_dict["w"].asnumpy()[:, 0].tolist() == [1, 0, 0, 5, 0, 0]

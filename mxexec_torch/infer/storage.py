@@ -13,7 +13,7 @@ from ..graph import Entry, Node
 from ..registry import Attrs, Grad, OpDef
 
 __all__ = [
-    "EXACT_ONLY", "STORED_ONLY", "ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes",
+    "STORED_ONLY", "ZERO_PRESERVING", "can_be_sparse", "forward_stypes", "gradient_stypes", "has_rule", "output_stypes",
 ]  # fmt: skip
 
 D, R, C = "default", "row_sparse", "csr"
@@ -164,9 +164,9 @@ _RULES: dict[str, Rule] = {
 }
 
 # Decided by what is stored, whatever its value: the dense form of the inputs does not tell.
-EXACT_ONLY = frozenset({"_contrib_getnnz", "_contrib_edge_id", *(name for name in _RULES if name.startswith("_contrib_dgl_"))})
+_EXACT_ONLY = frozenset({"_contrib_getnnz", "_contrib_edge_id", *(name for name in _RULES if name.startswith("_contrib_dgl_"))})
 # Dense inputs are refused, or (cast_storage) become sparse.
-STORED_ONLY = EXACT_ONLY | {"cast_storage", "_sparse_retain", "_square_sum"}
+STORED_ONLY = _EXACT_ONLY | {"cast_storage", "_sparse_retain", "_square_sum"}
 
 
 def has_rule(op: OpDef) -> bool:

@@ -59,11 +59,13 @@ class BoundGraph:
         grads: Sequence[torch.Tensor | None], reqs: Sequence[str], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
         devices: Mapping[int, torch.device], outputs: Sequence[torch.Tensor | None],
         contexts: Mapping[int, Any] | None = None, backend: str | None = None,
+        takers: Mapping[int, Callable[[torch.Tensor | None, str], None]] | None = None,
     ) -> None:  # fmt: skip
         self.heads, self.nodes, self.variables = list(heads), list(nodes), list(variables)
         self.tensors, self.grads = list(tensors), list(grads)
         self.reqs = [req if grad is not None else "null" for req, grad in zip(reqs, grads, strict=True)]
         self.shapes, self.dtypes, self.devices = shapes, dtypes, devices
+        self._takers = dict(takers or {})  # variable -> takes (gradient, request) in place of the buffer: sparse gradients
         self.contexts = contexts  # id(node) -> MXNet context, when nodes are placed by group (for debug_str)
         self._position = {id(v): i for i, v in enumerate(self.variables)}
         self._head_variable = [self._position.get(id(e.node)) for e in self.heads]
@@ -152,7 +154,7 @@ class BoundGraph:
     def _recorded_step(self, program: Program) -> Recorded | None:
         """The step of a mode as CUDA graphs, when that is asked for and possible."""
         if program.train not in self._recorded:
-            step = Recorded(lambda: self._compute(program), self._finish) if recordable(program, self.devices) else None
+            step = Recorded(lambda: self._compute(program), self._finish) if recordable(program, self.devices) and not self._takers else None
             self._recorded[program.train] = step
         return self._recorded[program.train]
 
@@ -242,7 +244,12 @@ class BoundGraph:
                     f"Gradient array of argument {self.variables[i].name!r}: data type do not match specified type. "
                     f"Expected: {show(self.tensors[i].dtype)} v.s. given {show(buffer.dtype)}"
                 )
-            if self.reqs[i] == "add" and i not in self._additions.taps:
+            if i in self._takers:
+                if grad is not None or i not in self._untouched:
+                    self._takers[i](grad, self.reqs[i])
+            elif grad is not None and grad.is_sparse:
+                (buffer if self.reqs[i] == "add" else buffer.zero_()).add_(grad)
+            elif self.reqs[i] == "add" and i not in self._additions.taps:
                 if i in self._additions.rules:
                     buffer.copy_(self._added(i, torch.zeros_like(buffer) if grad is None else grad))
                 elif grad is not None:

@@ -53,16 +53,16 @@ class Monitored:
     # -- forward ----------------------------------------------------------------------------------------------------------
     def _watch(self, program: Program) -> Run:
         if program.interpreted:
-            program.watch = self._node_ran
+            program.watch = self.node_ran
             return program.run
         nested = program.nested()
         for module in nested.children():
             node = module.mxnet_node
-            module.register_forward_pre_hook(lambda _module, inputs, node=node: self._tapped(node, inputs))
-            module.register_forward_hook(lambda _module, inputs, outputs, node=node: self._node_ran(node, inputs, outputs))
+            module.register_forward_pre_hook(lambda _module, inputs, node=node: self.tapped(node, inputs))
+            module.register_forward_hook(lambda _module, inputs, outputs, node=node: self.node_ran(node, inputs, outputs))
         return nested
 
-    def _tapped(self, node: Node, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    def tapped(self, node: Node, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """The inputs, each on an edge of its own of the autograd graph, so that its gradient can be told from that of other uses."""
         result = []
         for position, tensor in enumerate(inputs):
@@ -72,7 +72,7 @@ class Monitored:
             result.append(tensor)
         return tuple(result)
 
-    def _node_ran(self, node: Node, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+    def node_ran(self, node: Node, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
         assert node.op is not None
         if self._inputs_too or id(node) in self._bound.mirrored:
             self._outputs.update({(id(node), k): t.detach() for k, t in enumerate(outputs)})

@@ -371,9 +371,13 @@ class NDArray(Arithmetic, Indexing, Fluent):
 
         stype: storage type of the gradient, the array's own unless given. Errors: KeyError for another request.
         """
-        grad = wrap(torch.zeros(self.shape, dtype=self._t.dtype, device=self._ctx.device), self._ctx)
-        if (stype or self.stype) != "default":
-            grad = grad.tostype(stype or self.stype)
+        kind = stype or self.stype
+        if kind == "default":
+            grad = wrap(torch.zeros(self.shape, dtype=torch_dtype(self.dtype), device=self._ctx.device), self._ctx)
+        else:
+            from .sparse import zeros
+
+            grad = zeros(kind, self.shape, self._ctx, self.dtype)
         gradients.attach(self, grad, grad_req)
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..dtypes import torch_dtype
 from ..errors import MXNetError
 from ..infer.meta import plain_shapes
 from ..ops.runtime.mode import backward_mode
@@ -15,7 +16,7 @@ from .tape import GRADIENT, Leaf, Record, leaves_of, records_below, release, sta
 if TYPE_CHECKING:
     from .core import NDArray
 
-__all__ = ["GRAD_REQ", "attach", "backward", "gradient_list"]
+__all__ = ["GRAD_REQ", "attach", "backward", "deliver", "gradient_list"]
 
 GRAD_REQ = {"null": 0, "write": 1, "add": 3}
 
@@ -29,7 +30,7 @@ _NOT_IN_GRAPH = (
 def attach(array: NDArray, grad: NDArray, req: str) -> None:
     """Makes an array a leaf with that gradient buffer. Errors: KeyError for an unknown request."""
     GRAD_REQ[req]  # noqa: B018 - the KeyError is MXNet's
-    data = array._t.data
+    data = array._t.data if array.stype == "default" else array._placeholder()  # type: ignore[attr-defined]
     if not data.is_floating_point():
         data = data.double()  # torch has no gradients of integers
     alias = data.requires_grad_()
@@ -94,19 +95,17 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
         raise MXNetError("Check failed: xs.size() > 0: There are no inputs in computation graph that require gradients.")
     found = _run(roots, seeds, [leaf.alias for leaf in leaves], retain_graph, False, train_mode)
     for leaf, gradient in zip(leaves, found, strict=True):
-        _deliver(leaf, gradient)
+        deliver(leaf, gradient)
     if not retain_graph:
         release(records)
 
 
-def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
+def deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
     """Writes one gradient; None means zero (every path goes through operators without a gradient)."""
     buffer = leaf.grad
     leaf.fresh = True
     if buffer.stype != "default":
-        if gradient is not None or leaf.req == "write":
-            dense = torch.zeros_like(leaf.alias) if gradient is None else gradient
-            buffer._assign_dense(dense, add=leaf.req == "add")
+        buffer.take_gradient(gradient, leaf.req)
         return
     target: torch.Tensor = buffer._t
     if gradient is None:
@@ -114,6 +113,8 @@ def _deliver(leaf: Leaf, gradient: torch.Tensor | None) -> None:
             target.zero_()
     elif leaf.req == "add":
         target.add_(gradient.to(target.dtype))
+    elif gradient.is_sparse:
+        target.zero_().add_(gradient)
     else:
         target.copy_(gradient)
 
@@ -124,6 +125,7 @@ def gradient_list(
 ) -> list[Any]:
     """Gradients of the heads with respect to leaves, as new arrays (recorded when create_graph); the buffers stay as they are."""
     from .core import wrap
+    from .sparse_array import row_sparse_of
 
     records, roots, seeds = _roots(heads, head_grads)
     below = records_below(records)
@@ -137,11 +139,15 @@ def gradient_list(
             raise MXNetError(f"{where} is unreachable from the outputs.")
     targets = [variable._ag for variable in variables if variable._ag is not None]
     found = _run(roots, seeds, targets, retain_graph, create_graph, train_mode)
-    results = []
+    results: list[Any] = []
     for variable, gradient in zip(variables, found, strict=True):
+        if gradient is not None and gradient.is_sparse:
+            results.append(row_sparse_of(gradient, variable))
+            continue
         zero = gradient is None or gradient._is_zerotensor()  # torch's lazy zeros cannot be read
         # a copy: the gradient may be a head gradient itself
-        value = torch.zeros_like(variable._t) if zero or gradient is None else gradient.data.to(variable._t.dtype, copy=True)
+        kind = torch_dtype(variable.dtype)
+        value = torch.zeros(variable.shape, dtype=kind) if zero or gradient is None else gradient.data.to(kind, copy=True)
         result = wrap(value, variable._ctx)
         if create_graph:
             result._rec = Record(GRADIENT, {}, (*records, variable._rec))

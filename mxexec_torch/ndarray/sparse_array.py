@@ -17,8 +17,10 @@ from ..context import Context, current_context
 from ..dtypes import TORCH_TO_NAME, numpy_type, torch_dtype
 from ..errors import MXNetError, NotSupportedForSparseNDArray
 from .core import NDArray, wrap
-from .invoke import call
+from .invoke import call, connected
 from .sparse_arithmetic import NUMBERS, add, multiply, subtract
+from .sparse_history import linear, on_tape, placeholder
+from .tape import state
 
 __all__ = ["SPARSE_CLASSES", "BaseSparseNDArray", "CSRNDArray", "NotSupportedForSparseNDArray", "RowSparseNDArray", "scipy_sparse", "to_storage"]
 
@@ -101,13 +103,25 @@ class BaseSparseNDArray(NDArray):
             if tuple(tensor.shape) != self._shape:
                 raise MXNetError(f"cannot copy an array of shape {tuple(tensor.shape)} into one of shape {self._shape}")
             self._take_apart(tensor.detach().to(self._values.device, self._values.dtype))
-        if self._ag is not None and self._ag.is_leaf:
-            self._ag.data.copy_(self._dense())
 
     def _assign_dense(self, tensor: torch.Tensor, add: bool = False) -> Any:
         """Stores a dense result or gradient, added to what is there if `add`; returns the array."""
         self._store(self._dense() + tensor.detach().to(self._values.device, self._values.dtype) if add else tensor)
         return self
+
+    def _placeholder(self) -> torch.Tensor:
+        """What stands for the array in torch's graph: a tensor of its shape that occupies no memory."""
+        return placeholder(self._shape, self._values.dtype, self._values.device)
+
+    def take_gradient(self, gradient: torch.Tensor | None, req: str) -> None:
+        """Stores a gradient (None: zero), or adds it to what is there if req is 'add'."""
+        if gradient is None:
+            if req == "write":
+                self._clear()
+        elif gradient.is_sparse:
+            self._store(gradient.to_dense()) if req == "write" else self._assign_dense(gradient.to_dense(), add=True)
+        else:
+            self._assign_dense(gradient, add=req == "add")
 
     # -- description --------------------------------------------------------------------------------------------------------
     @property
@@ -226,7 +240,8 @@ class BaseSparseNDArray(NDArray):
         if isinstance(other, Context):
             result = type(self)._zeros(self._shape, other, self._values.dtype)
             result._take_parts(self)
-            return result
+            records = connected([self]) if state.recording else None
+            return result if records is None else on_tape(linear(result, [self], [1.0]), "_copyto", {}, records)
         if not isinstance(other, NDArray):
             raise TypeError(f"copyto does not support type {type(other)}")
         if other is self:
@@ -533,6 +548,17 @@ class RowSparseNDArray(BaseSparseNDArray):
         self._indices = stored.nonzero()[:, 0].contiguous()
         self._values = tensor[self._indices]
 
+    def take_gradient(self, gradient: torch.Tensor | None, req: str) -> None:
+        """Stores a gradient (None: zero), or adds it; a sparse one gives its rows, whether zero or not."""
+        if gradient is None or not gradient.is_sparse:
+            super().take_gradient(gradient, req)
+            return
+        rows, values = gradient._indices()[0], gradient._values().to(self._values.dtype)
+        if req == "add":
+            rows, values = torch.cat([self._indices, rows]), torch.cat([self._values, values])
+        self._indices, place = rows.unique(return_inverse=True)
+        self._values = values.new_zeros((self._indices.numel(), *self._shape[1:])).index_add_(0, place, values)
+
     def _problem(self, full_check: bool) -> str | None:
         indices = self._indices
         if indices.numel() != self._values.shape[0]:
@@ -586,6 +612,13 @@ def to_storage(source: NDArray, stype: str) -> NDArray:
     if stype == "default":
         return wrap(dense, source._ctx)
     return SPARSE_CLASSES[stype]._of(dense, source._ctx)  # type: ignore[no-any-return]
+
+
+def row_sparse_of(gradient: torch.Tensor, like: NDArray) -> RowSparseNDArray:
+    """A sparse gradient of an array as a row_sparse array."""
+    result = RowSparseNDArray._zeros(like.shape, like._ctx, torch_dtype(like.dtype))
+    result.take_gradient(gradient, "write")
+    return result
 
 
 def scipy_sparse() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from ..ops import dgl
 from .core import NDArray, wrap
 from .sparse import CSRNDArray
-from .sparse_ops import handles
+from .sparse_kernels import handles
 
 __all__: list[str] = []
 

@@ -11,6 +11,7 @@ from ..errors import MXNetError
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Tensor, op
 from ..values import Bool, IgnoredBool, Int, OneOf, Range
+from .runtime.embedding import sparse_lookup
 
 __all__: list[str] = []
 
@@ -36,11 +37,13 @@ def _embedding_dtype(a: Attrs, t: Dtypes) -> None:
     t.unify_out(known)
 
 
-def _lookup(data: Tensor, weight: Tensor, input_dim: int, output_dim: int) -> Tensor:
+def _lookup(data: Tensor, weight: Tensor, input_dim: int, output_dim: int, sparse: bool) -> Tensor:
     if tuple(weight.shape) != (input_dim, output_dim):
         raise MXNetError(f"Shape inconsistent, Provided = {list(weight.shape)}, inferred shape=({input_dim},{output_dim}) (input 'weight')")
     index = data.long().clamp(0, input_dim - 1)
-    return F.embedding(index, weight) if weight.is_floating_point() else weight[index]
+    if not weight.is_floating_point():
+        return weight[index]
+    return sparse_lookup(index, weight) if sparse else F.embedding(index, weight)
 
 
 @op(
@@ -53,7 +56,7 @@ def embedding(data: Tensor, weight: Tensor, /, *, input_dim: Size, output_dim: S
     data (*n) of any type, weight (input_dim, output_dim) -> (*n, output_dim) in weight's type. Indices have no gradient.
     Source: src/operator/tensor/indexing_op.cc
     """
-    return _lookup(data, weight, input_dim, output_dim)
+    return _lookup(data, weight, input_dim, output_dim, sparse_grad)
 
 
 _LISTED = (  # the table lists Embedding's attributes, but the operator reads others
@@ -73,4 +76,4 @@ def sparse_embedding(
 
     data (*n) of any type, weight (input_dim, output_dim) -> (*n, output_dim). Source: src/operator/tensor/indexing_op.cc
     """
-    return _lookup(data, weight, input_dim, output_dim)
+    return _lookup(data, weight, input_dim, output_dim, True)
