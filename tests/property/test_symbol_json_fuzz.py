@@ -49,7 +49,7 @@ GRAPHS["old"] = json.dumps(OLD)
 
 def use(text: str) -> None:
     """Loads a text and, when it loads, does with the symbol what programs do first."""
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         symbol = mx.sym.load_json(text)
         symbol.list_arguments(), symbol.list_auxiliary_states(), symbol.list_outputs(), symbol.attr_dict()
@@ -60,7 +60,7 @@ def use(text: str) -> None:
         symbol.infer_type_partial()
     except mx.MXNetError as error:
         assert str(error)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -189,10 +189,10 @@ REFUSED = {
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_refused_with_a_reason(name: str) -> None:
     text, reason = REFUSED[name]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(mx.MXNetError, match=reason):
         mx.sym.load_json(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_all_unknown_operators_in_one_error() -> None:
@@ -219,12 +219,12 @@ def test_graph_of_ten_thousand_nodes_in_a_row() -> None:
     """No step recurses: neither building, writing, reading, copying nor inference."""
     depth = 10_000
     x = mx.sym.Variable("x")
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(depth):
         x = x + 1
     text = x.tojson()
     loaded = mx.sym.load_json(text)
-    assert loaded.tojson() == text and time.perf_counter() - started < 5
+    assert loaded.tojson() == text and time.process_time() - started < 5
     assert sys.getrecursionlimit() < depth
     assert loaded.infer_shape(x=(2, 3))[1] == [(2, 3)]
     assert copy.deepcopy(loaded).list_arguments() == ["x"]
