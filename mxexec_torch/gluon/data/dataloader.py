@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import pickle
 import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.pool import ThreadPool
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
 import torch
+import torch.multiprocessing  # noqa: F401 - teaches ForkingPickler to share tensors
 
 from ... import context
 from ... import ndarray as nd
+from ...ndarray.core import wrap
 from ...util import is_np_array, is_np_shape, set_np
 from . import sampler as _sampler
 
@@ -62,9 +66,27 @@ def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
     set_np(shape=active_shape, array=active_array)
 
 
+class _BatchPickler(ForkingPickler):
+    """Dense arrays travel in shared memory: the message holds where they are.
+
+    Short messages also mean that a worker is not stopped in the middle of one, which the parent would wait for without end.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is nd.NDArray and obj.context.device_type != "gpu":
+            return wrap, (obj._t.detach(), obj.context)
+        return NotImplemented
+
+
+def _packed(batch: Any) -> bytes:
+    buffer = io.BytesIO()
+    _BatchPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batch)
+    return buffer.getvalue()
+
+
 def _worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any = None) -> bytes:
     """A batch, pickled, in a worker process."""
-    return pickle.dumps(batchify_fn([_worker_dataset[i] for i in samples]), pickle.HIGHEST_PROTOCOL)
+    return _packed(batchify_fn([_worker_dataset[i] for i in samples]))
 
 
 def _thread_worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any) -> Any:
@@ -117,6 +139,12 @@ class _MultiWorkerIter:
 
     def __iter__(self) -> _MultiWorkerIter:
         return self
+
+    def __del__(self) -> None:
+        if self._dataset is None:  # batches that nobody fetched hold shared memory until they are opened
+            for result in self._waiting:
+                if result.ready() and result.successful():
+                    pickle.loads(result.get())
 
 
 def _batches_of(
