@@ -107,8 +107,9 @@ class BoundGraph:
         found = self._programs.get(train)
         if found is None:
             heads = [*self.heads, *self._additions.taps.values()] if self._additions.taps else self.heads
-            found = build_program(heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings, self.visited)
-            found.run = compiled(found, self.backend)
+            found = build_program(heads, self.variables, self.shapes, self.dtypes, self.devices, train, self._bindings, self.visited, True)
+            if self.backend != "eager":
+                found.run = compiled(found, self.backend)
             self._programs[train] = found
         return found
 
@@ -132,11 +133,15 @@ class BoundGraph:
 
     def _compute(self, program: Program, observe: Callable[[Program], Callable[..., tuple[torch.Tensor, ...]]] | None = None) -> tuple[torch.Tensor, ...]:
         """One forward pass: results, what operators write, and the output buffers."""
-        run = program.run if observe is None else observe(program)
         differentiable = bool(program.train and self._wanted)
-        plain = not differentiable and observe is None and self.backend == "eager" and program.closed
-        with torch.inference_mode() if plain else torch.set_grad_enabled(differentiable):
-            results = run(*(self._leaves if differentiable else self._plain))
+        if not differentiable and observe is None and self.backend == "eager" and program.closed:
+            inference, kept = program.inference
+            with torch.inference_mode():
+                results = inference(*self._plain, *[t for k in kept for t in k.get(self.tensors)])
+        else:
+            run = program.run if observe is None else observe(program)
+            with torch.set_grad_enabled(differentiable):
+                results = run(*(self._leaves if differentiable else self._plain))
         with torch.no_grad():
             for variable, index in program.writes:
                 self.tensors[variable].copy_(results[index])

@@ -21,6 +21,7 @@ from torch import fx
 from ..errors import MXNetError, UnsupportedError, translated
 from ..graph import Entry, Node, topological
 from ..registry import Out
+from .fuse import Kept, Plan, channels_last_plan, inference_plan
 from .source import Source
 from .trace import LoweredNode, lower_node
 
@@ -41,7 +42,6 @@ class Program:
     """Executable form of a graph in one mode. Call `run(*variables)`; see the module's docstring."""
 
     variables: list[Node]
-    run: Callable[..., tuple[torch.Tensor, ...]]
     num_heads: int
     writes: list[tuple[int, int]]  # (position in variables, position in the result)
     backward_writes: list[BackwardWrite]
@@ -53,12 +53,28 @@ class Program:
     devices: Mapping[int, torch.device]
     train: bool
     silent: frozenset[int] = frozenset()  # nodes that do not write to their inputs, see OpDef.writes_with_hidden
+    reordered: bool = False  # channels_last and fused convolutions, where nobody sees the values inside
     watch: Callable[[Node, Sequence[torch.Tensor], Sequence[torch.Tensor]], None] | None = None  # for interpreted graphs
 
     @cached_property
     def closed(self) -> bool:
         """Whether nothing but this package's own code sees the values inside (Custom operators are the user's)."""
         return not self.interpreted and all(node.op is None or node.op.bind is None for node in self.nodes)
+
+    @cached_property
+    def run(self) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """The flat form as a function; differentiable."""
+        return _compile(self, channels_last_plan(self.nodes, self.lowered, self.devices) if self.reordered and self.closed else Plan())
+
+    @cached_property
+    def inference(self) -> tuple[Callable[..., tuple[torch.Tensor, ...]], list[Kept]]:
+        """The flat form when nothing is differentiated, and the kept tensors that it takes after the variables."""
+        if self.train or not self.reordered or not self.closed:
+            return self.run, []
+        extra, _, _ = _returned(self.heads, self.variables, self.nodes, self.lowered, self.train, self.silent)
+        returned = {id(e.node) for e in self.heads} | {key for key, _, _ in extra}
+        plan = inference_plan(self.nodes, returned, self.variables, self.lowered, self.devices)
+        return (_compile(self, plan), plan.kept) if plan.steps else (self.run, [])
 
     @cached_property
     def graph_module(self) -> fx.GraphModule | None:
@@ -73,12 +89,14 @@ class Program:
 def build_program(
     heads: Sequence[Entry], variables: Sequence[Node], shapes: Mapping[int, list[Any]], dtypes: Mapping[int, list[Any]],
     devices: Mapping[int, torch.device], train: bool, bindings: dict[int, Any] | None = None, visited: set[int] | None = None,
+    reordered: bool = False,
 ) -> Program:  # fmt: skip
     """Lowers a graph.
 
     shapes, dtypes: id(node) -> one value per output (from infer); devices: id(node) -> where it runs.
     bindings: id(node) -> what `OpDef.bind` made for this binding of the graph (shared by its modes); filled here. Under 0: the gradient
     requests, id(variable) -> 'write' | 'add' | 'null'. visited: ids of the nodes that backward will visit; None when that is not known.
+    reordered: whether results may lie in memory in another order than row by row (`fuse`).
     Errors: one UnsupportedError naming every node that cannot be lowered; MXNetError for shapes a body refuses.
     """
     nodes = topological(heads)
@@ -87,7 +105,9 @@ def build_program(
         params = {id(n): node_params(n, shapes, dtypes, devices, bindings) for n in nodes if n.op is not None}
         return _interpreted(list(heads), list(variables), nodes, params, devices, train, silent)
     lowered = _lower_nodes(nodes, shapes, dtypes, devices, train, bindings)
-    return _flatten(list(heads), list(variables), nodes, lowered, devices, train, silent)
+    _, writes, backward = _returned(heads, variables, nodes, lowered, train, silent)
+    random = any(n.op is not None and n.op.random for n in nodes)
+    return Program(list(variables), len(heads), writes, backward, random, False, nodes, list(heads), lowered, devices, train, silent, reordered)
 
 
 def _silent(nodes: Sequence[Node], heads: Sequence[Entry], train: bool, visited: set[int] | None) -> frozenset[int]:
@@ -190,24 +210,23 @@ def _collect(
     return extra, writes, backward
 
 
-def _flatten(
-    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: dict[int, LoweredNode], devices: Mapping[int, torch.device], train: bool,
-    silent: frozenset[int],
-) -> Program:  # fmt: skip
-    extra, writes, backward = _returned(heads, variables, nodes, lowered, train, silent)
-    needed = _needed(nodes, heads, extra)
-    source = Source(variables, devices)
-    random = False
-    for node in nodes:
-        if node.op is not None:
-            random = random or node.op.random
-            source.add(node, lowered[id(node)], needed[id(node)])
+def _compile(program: Program, plan: Plan) -> Callable[..., tuple[torch.Tensor, ...]]:
+    heads = program.heads
+    extra, _, _ = _returned(heads, program.variables, program.nodes, program.lowered, program.train, program.silent)
+    needed = _needed(program.nodes, heads, extra)
+    source = Source(program.variables, program.devices, [(kept, index) for kept in plan.kept for index in range(kept.count)])
+    for node in program.nodes:
+        if id(node) in plan.steps:
+            source.add_step(node, plan.steps[id(node)])
+        elif node.op is not None and id(node) not in plan.absorbed:
+            source.add(node, program.lowered[id(node)], needed[id(node)])
+    run: Callable[..., tuple[torch.Tensor, ...]]
     run = source.compile([*((id(e.node), e.index) for e in heads), *((key, index) for key, index, _ in extra)])
-    return Program(variables, run, len(heads), writes, backward, random, False, nodes, heads, lowered, devices, train, silent)
+    return run
 
 
 def _returned(
-    heads: list[Entry], variables: list[Node], nodes: list[Node], lowered: Mapping[int, LoweredNode], train: bool,
+    heads: Sequence[Entry], variables: Sequence[Node], nodes: Sequence[Node], lowered: Mapping[int, LoweredNode], train: bool,
     silent: frozenset[int],
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], list[BackwardWrite]]:
     """`_collect` for a mode: without training nothing changes in backward, and nothing is saved for that."""
@@ -328,9 +347,9 @@ def _interpreted(
             _append_extras(node, values[id(node)], position, result, program)
         return tuple(result)
 
-    program = Program(
-        variables, run, len(heads), [], [], any(n.op is not None and n.op.random for n in ops), True, nodes, heads, {}, devices, train, silent,
-    )  # fmt: skip
+    random = any(n.op is not None and n.op.random for n in ops)
+    program = Program(variables, len(heads), [], [], random, True, nodes, heads, {}, devices, train, silent)
+    program.run = run
     return program
 
 

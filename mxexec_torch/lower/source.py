@@ -17,6 +17,7 @@ import torch
 from torch import fx
 
 from ..graph import Entry, Node
+from .fuse import Step
 from .trace import LoweredNode
 
 __all__ = ["Source", "Template", "template_of"]
@@ -127,9 +128,10 @@ class _Writer:
 class Source:
     """Collects nodes in topological order, then compiles the function `forward(*variables)`."""
 
-    def __init__(self, variables: Sequence[Node], devices: Mapping[int, torch.device]) -> None:
+    def __init__(self, variables: Sequence[Node], devices: Mapping[int, torch.device], kept: Sequence[tuple[object, int]] = ()) -> None:
         self._devices = devices
         self._values: dict[tuple[int, int], str] = {(id(v), 0): f"a{i}" for i, v in enumerate(variables)}
+        self._values.update({(id(k), index): f"k{i}" for i, (k, index) in enumerate(kept)})  # further parameters
         self._parameters = list(self._values.values())
         self._steps: list[tuple[str, Sequence[str]]] = []  # (lines, values read)
         self._scope: dict[str, Any] = {}
@@ -147,6 +149,15 @@ class Source:
             self._values[key, index] = names[position]
         if template.text:
             self._steps.append((template.text.format(*names), inputs))
+
+    def add_step(self, node: Node, step: Step) -> None:
+        """Appends a call that gives a node's first output."""
+        inputs = [self._values[id(e[0]), e[1]] for e in step.inputs]
+        result, name = f"v{self._count}", f"_step_{next(_counter)}"
+        self._count += 1
+        self._scope[name] = step.call
+        self._values[id(node), 0] = result
+        self._steps.append((f"    {result} = {name}({', '.join(inputs)})", inputs))
 
     def _input(self, entry: Entry, target: Node) -> str:
         value = self._values[id(entry.node), entry.index]

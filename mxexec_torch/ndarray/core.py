@@ -21,6 +21,7 @@ import torch
 from ..context import Context, context_of, current_context
 from ..dtypes import BFLOAT16, NAME_TO_TORCH, numpy_type, torch_dtype
 from ..errors import MXNetError, UnsupportedError
+from ..foreign import mark_foreign
 from ..ops.reshape import apply_codes
 from . import gradients
 from .arithmetic import Arithmetic
@@ -411,12 +412,12 @@ class NDArray(Arithmetic, Indexing, Fluent):
     # -- exchange -----------------------------------------------------------------------------------------------------------
     def to_dlpack_for_read(self) -> Any:
         """A DLPack capsule of the array's memory."""
-        return torch.utils.dlpack.to_dlpack(self._t)
+        return torch.utils.dlpack.to_dlpack(mark_foreign(self._t))
 
     to_dlpack_for_write = to_dlpack_for_read
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._t.__dlpack__(**kwargs)
+        return mark_foreign(self._t).__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
         return self._t.__dlpack_device__()

@@ -12,6 +12,7 @@ import torch
 from ..context import Context, current_context
 from ..dtypes import BFLOAT16, torch_dtype
 from ..errors import MXNetError
+from ..foreign import mark_foreign
 from ..semantics import is_np_shape
 from .core import NDArray, wrap
 from .invoke import call
@@ -177,14 +178,14 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type[NDArray] = 
         raise ValueError("Only c-contiguous arrays are supported for zero-copy")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns about read-only memory
-        result = wrap(torch.from_numpy(ndarray))
+        result = wrap(mark_foreign(torch.from_numpy(ndarray)))
     ndarray.flags["WRITEABLE"] = False
     return result if array_cls is NDArray else array_cls(result.handle)
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
     """An array over the memory of a DLPack capsule (or of an object with `__dlpack__`)."""
-    return wrap(torch.from_dlpack(dlpack))
+    return wrap(mark_foreign(torch.from_dlpack(dlpack)))
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

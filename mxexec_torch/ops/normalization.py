@@ -11,7 +11,7 @@ from ..infer.rules import normalize_axis
 from ..infer.state import Dtypes, Shapes
 from ..registry import Attrs, Aux, IsTrain, Out, Tensor, op
 from ..values import Bool, Double, Float, IgnoredBool, IgnoredOptFloat, Int, Str
-from .runtime.normalization import inference_batch_norm, tall_layer_norm
+from .runtime.normalization import inference_batch_norm, tall_layer_norm, training_batch_norm
 
 __all__ = ["batch_statistics", "moving_statistics", "statistics_dtype"]
 
@@ -49,7 +49,7 @@ def batch_statistics(
     """(normalized data, mean, 1 / sqrt(var + eps)) in one fused kernel; statistics of the batch or the given ones."""
     x = data if axis == 1 else data.movedim(axis, 1)
     if train and not use_global_stats:
-        out, used, inverse = torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
+        out, used, inverse = training_batch_norm(x, gamma, beta, eps)
     else:
         used, inverse = mean.clone(), (var + eps).rsqrt()
         if use_global_stats:

@@ -231,18 +231,19 @@ def make(mx: Any, name: str) -> Step:
     return _made[name]
 
 
-def timed(mx: Any, name: str, repeats: int) -> list[float]:
+def timed(mx: Any, name: str, repeats: int, cpu: bool = False) -> list[float]:
     """Seconds of each of `repeats` runs."""
-    return measure(make(mx, name), repeats)
+    return measure(make(mx, name), repeats, cpu)
 
 
-def measure(step: Step, repeats: int) -> list[float]:
-    """Seconds of each run; a workload that returns seconds of its own counts with those."""
+def measure(step: Step, repeats: int, cpu: bool = False) -> list[float]:
+    """Seconds of each run, of the clock or of the process's processor time; a workload that returns seconds of its own counts with those."""
+    now = time.process_time if cpu else time.perf_counter
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = now()
         own = step()
-        times.append(own if isinstance(own, float) else time.perf_counter() - start)
+        times.append(own if isinstance(own, float) else now() - start)
     return times
 
 

@@ -9,7 +9,7 @@ import torch
 from .leaf import leaf
 from .mode import backward_is_training
 
-__all__ = ["inference_batch_norm", "l2_normalize", "tall_layer_norm"]
+__all__ = ["inference_batch_norm", "l2_normalize", "tall_layer_norm", "training_batch_norm"]
 
 Tensor = torch.Tensor
 
@@ -80,6 +80,63 @@ def l2_normalize(x: Tensor, eps: float, dims: tuple[int, ...]) -> tuple[Tensor, 
     return x / norm, norm
 
 
+# -- statistics of the batch -----------------------------------------------------------------------------------------------------
+_MANY_ROWS = 8192  # from where on the parameters' gradients are added up in blocks
+
+
+def _blocks(x: Tensor) -> tuple[Tensor, int]:
+    """channels_last data as if it had k times the channels and 1/k of the positions: sums come in k parts, and keep their digits."""
+    n, c, h, w = x.shape
+    rows, k = n * h * w, 1
+    while 16 * k * k < rows and rows % (2 * k) == 0:
+        k *= 2
+    return x.permute(0, 2, 3, 1).reshape(1, rows // k, 1, k * c).permute(0, 3, 1, 2), k
+
+
+def _statistics(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and biased variance of the channels of channels_last data."""
+    blocks, k = _blocks(x)
+    means, variances = (t.view(k, -1) for t in torch.ops.aten.batch_norm_update_stats(blocks, None, None, 0.0))
+    mean = means.mean(0)
+    return mean, (variances + (means - mean).square()).mean(0)
+
+
+class _LastBatchNorm(torch.autograd.Function):
+    """Over channels_last data. torch's own CPU kernel adds up all rows one after the other there, which loses digits."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, gamma: Tensor | None, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+        mean, variance = _statistics(x)
+        inverse = (variance + eps).rsqrt()
+        ctx.save_for_backward(x, gamma, mean, inverse)
+        ctx.mark_non_differentiable(mean, inverse)
+        ctx.eps = eps
+        return torch.native_batch_norm(x, gamma, beta, mean, variance, False, 0.0, eps)[0], mean, inverse
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, gamma, mean, inverse = ctx.saved_tensors
+        grad = grads[0].contiguous(memory_format=torch.channels_last)
+        wanted = [ctx.needs_input_grad[0], gamma is not None and ctx.needs_input_grad[1], ctx.needs_input_grad[2]]
+        back = torch.ops.aten.native_batch_norm_backward
+        dx, dgamma, dbeta = back(grad, x, gamma, None, None, mean, inverse, True, ctx.eps, wanted)
+        if x.numel() > _MANY_ROWS * x.shape[1] and any(wanted[1:]):
+            (blocks, k), (grads_in_blocks, _) = _blocks(x), _blocks(grad)
+            parts = back(grads_in_blocks, blocks, None, None, None, mean.repeat(k), inverse.repeat(k), True, ctx.eps, [False, *wanted[1:]])
+            dgamma, dbeta = (part.view(k, -1).sum(0) if ask else None for part, ask in zip(parts[1:], wanted[1:], strict=True))
+        return dx, dgamma, dbeta, None
+
+
+@leaf
+def training_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(x - mean) / sqrt(var + eps) * gamma + beta over axis 1, mean and 1 / sqrt(var + eps) of the batch; gamma None counts as 1."""
+    last = x.device.type == "cpu" and x.ndim == 4 and x.dtype is torch.float32 and not x.is_contiguous()
+    if last and x.is_contiguous(memory_format=torch.channels_last) and x.numel():
+        return _LastBatchNorm.apply(x, gamma, beta, eps)  # type: ignore[no-any-return]
+    return torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
+
+
+# -- layer normalization -----------------------------------------------------------------------------------------------------------
 class _TallLayerNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:

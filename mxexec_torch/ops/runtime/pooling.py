@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -14,6 +15,18 @@ __all__ = ["lp_root", "max_pool", "max_pool_all_ties"]
 Ints = tuple[int, ...]
 
 
+def _ordered(x: torch.Tensor) -> torch.Tensor:
+    """x with the lowest finite number for NaN and -inf."""
+    return torch.fmax(x, x.new_full((), torch.finfo(x.dtype).min))
+
+
+def _unusual(out: torch.Tensor) -> bool:
+    """Whether maxima may be NaN or -inf. Looks at the numbers where that is cheap, else says yes."""
+    if out.device.type != "cpu" or type(out) is not torch.Tensor or torch.compiler.is_compiling():
+        return True
+    return not math.isfinite(out.sum().item())
+
+
 class _MaxPool(torch.autograd.Function):
     """Max pooling whose windows start at the lowest finite number: NaN and -inf never win (src/operator/nn/pool.h)."""
 
@@ -21,7 +34,9 @@ class _MaxPool(torch.autograd.Function):
     def forward(ctx: Any, x: torch.Tensor, kernel: Ints, stride: Ints, pad: Ints, ceil: bool) -> torch.Tensor:
         pool = torch.ops.aten.max_pool2d_with_indices if len(kernel) == 2 else torch.ops.aten.max_pool3d_with_indices
         out: torch.Tensor
-        out, indices = pool(torch.fmax(x, x.new_full((), torch.finfo(x.dtype).min)), kernel, stride, pad, (1,) * len(kernel), ceil)
+        out, indices = pool(x, kernel, stride, pad, (1,) * len(kernel), ceil)
+        if _unusual(out):
+            out, indices = pool(_ordered(x), kernel, stride, pad, (1,) * len(kernel), ceil)
         ctx.save_for_backward(x, indices)  # backward looks at x for its shape only
         ctx.settings = kernel, stride, pad, (1,) * len(kernel), ceil
         return out
@@ -47,9 +62,9 @@ def max_pool(x: torch.Tensor, kernel: Ints, stride: Ints, pad: Ints, extra: Ints
         x, pad = F.pad(x, borders, value=lowest), (0,) * len(pad)
     if torch.is_grad_enabled() and x.requires_grad:
         return _MaxPool.apply(x, kernel, stride, pad, ceil)  # type: ignore[no-any-return]
-    x = torch.fmax(x, x.new_full((), lowest))
     pool = F.max_pool2d if len(kernel) == 2 else F.max_pool3d
-    return pool(x, kernel, stride, pad, 1, ceil)
+    out = pool(x, kernel, stride, pad, 1, ceil)
+    return pool(_ordered(x), kernel, stride, pad, 1, ceil) if _unusual(out) else out
 
 
 class _MaxPoolAllTies(torch.autograd.Function):
