@@ -222,9 +222,11 @@ class Accuracy(_Global):
             guess, truth = pred._t, label._t
             if guess.shape != truth.shape:
                 guess = guess.argmax(self.axis)
-            guess, truth = guess.reshape(-1).to(torch.int32), truth.reshape(-1).to(device=guess.device, dtype=torch.int32)
+            if guess.ndim != 1 or truth.ndim != 1:
+                guess, truth = guess.reshape(-1), truth.reshape(-1)
             check_label_shapes(truth, guess)
-            self._add(int((guess == truth).sum()), guess.numel())
+            guess, truth = guess.to(torch.int64), truth.to(device=guess.device, dtype=torch.int64)
+            self._add(int(torch.count_nonzero(guess == truth)), guess.numel())
 
 
 @register

@@ -13,29 +13,28 @@ from ..ops.optimizer_update import complement
 
 __all__ = ["adam", "sgd", "usable"]
 
-_TYPES = (torch.float32, torch.float64)
+_TYPES = {torch.float32, torch.float64}
 
 
 def usable(*columns: Sequence[Any]) -> bool:
     """Whether all arrays are dense floats outside of a recording, so that their tensors may be changed directly."""
-    return not tape.recording and all(a.__class__ is NDArray and a._t.dtype in _TYPES for column in columns for a in column)
+    if tape.recording or not all(set(map(type, column)) <= {NDArray} for column in columns):
+        return False
+    return {a._t.dtype for column in columns for a in column} <= _TYPES
 
 
-def _groups(keys: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
-    """Positions of equal keys together."""
+def _groups(lrs: Sequence[float], wds: Sequence[float], *columns: Sequence[Any]) -> Iterator[tuple[float, float, list[list[torch.Tensor]]]]:
+    """(rate, decay, tensors by column) of the parameters that one pass can update: they share rates, type and device."""
+    tensors = [[a._t for a in column] for column in columns]
+    keys = [(lr, wd, w.dtype, w.device) for w, lr, wd in zip(tensors[0], lrs, wds, strict=True)]
+    if len(set(keys)) == 1:
+        yield lrs[0], wds[0], tensors
+        return
     found: dict[Any, list[int]] = {}
     for position, key in enumerate(keys):
         found.setdefault(key, []).append(position)
-    yield from found.items()
-
-
-def _tensors(arrays: Sequence[Any], positions: Sequence[int]) -> list[torch.Tensor]:
-    return [arrays[i]._t for i in positions]
-
-
-def _keys(weights: Sequence[Any], lrs: Sequence[float], wds: Sequence[float]) -> list[Any]:
-    """What parameters of one pass share: rates, type and device."""
-    return [(lr, wd, w._t.dtype, w._t.device) for w, lr, wd in zip(weights, lrs, wds, strict=True)]
+    for (lr, wd, _dtype, _device), members in found.items():
+        yield lr, wd, [[column[i] for i in members] for column in tensors]
 
 
 @torch.no_grad()
@@ -44,26 +43,30 @@ def sgd(
     momentum: float, rescale: float, limit: float | None,
 ) -> None:  # fmt: skip
     """w <- w - lr (clip(rescale g) + wd w), or through the momenta: m <- momentum m - lr (...), w <- w + m."""
-    for (lr, wd, _dtype, _device), members in _groups(_keys(weights, lrs, wds)):
-        w = _tensors(weights, members)
-        g: Any = _tensors(grads, members)
+    for lr, wd, (w, g, *m) in _groups(lrs, wds, weights, grads, *([] if moms is None else [moms])):
         step = -lr * rescale
+        if m and step and not limit and all(t.is_contiguous() for column in (w, g, *m) for t in column):
+            # torch's m <- momentum m + (1 - dampening) (g + wd w), w <- w - lr m, with the rate inside the momentum as MXNet has it
+            torch._fused_sgd_(
+                w, g, m[0], weight_decay=wd / rescale, momentum=momentum, lr=-1.0, dampening=1.0 - step, nesterov=False, maximize=False,
+                is_first_step=False,
+            )  # fmt: skip
+            continue
         if limit:
             g = torch._foreach_mul(g, rescale)
             torch._foreach_clamp_max_(g, limit)
             torch._foreach_clamp_min_(g, -limit)
             step = -lr
-        if moms is None:
+        if not m:
             if wd:
                 torch._foreach_mul_(w, 1 - lr * wd)
             torch._foreach_add_(w, g, alpha=step)
         else:
-            m = _tensors(moms, members)
-            torch._foreach_mul_(m, momentum)
+            torch._foreach_mul_(m[0], momentum)
             if wd:
-                torch._foreach_add_(m, w, alpha=-lr * wd)
-            torch._foreach_add_(m, g, alpha=step)
-            torch._foreach_add_(w, m)
+                torch._foreach_add_(m[0], w, alpha=-lr * wd)
+            torch._foreach_add_(m[0], g, alpha=step)
+            torch._foreach_add_(w, m[0])
 
 
 @torch.no_grad()
@@ -72,10 +75,7 @@ def adam(
     beta1: float, beta2: float, epsilon: float, rescale: float, limit: float | None,
 ) -> None:  # fmt: skip
     """Adam; `lrs` hold the bias correction already."""
-    for (lr, wd, _dtype, _device), members in _groups(_keys(weights, lrs, wds)):
-        w = _tensors(weights, members)
-        g: Any = _tensors(grads, members)
-        mean, var = _tensors(means, members), _tensors(variances, members)
+    for lr, wd, (w, g, mean, var) in _groups(lrs, wds, weights, grads, means, variances):
         if rescale != 1:
             g = torch._foreach_mul(g, rescale)
         if wd:
