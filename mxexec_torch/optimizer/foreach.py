@@ -53,7 +53,7 @@ def sgd(
             )  # fmt: skip
             continue
         if limit:
-            g = torch._foreach_mul(g, rescale)
+            g = list(torch._foreach_mul(g, rescale))
             torch._foreach_clamp_max_(g, limit)
             torch._foreach_clamp_min_(g, -limit)
             step = -lr
@@ -77,11 +77,11 @@ def adam(
     """Adam; `lrs` hold the bias correction already."""
     for lr, wd, (w, g, mean, var) in _groups(lrs, wds, weights, grads, means, variances):
         if rescale != 1:
-            g = torch._foreach_mul(g, rescale)
+            g = list(torch._foreach_mul(g, rescale))
         if wd:
-            g = torch._foreach_add(g, w, alpha=wd)
+            g = list(torch._foreach_add(g, w, alpha=wd))
         if limit:
-            g = torch._foreach_clamp_max(g, limit)
+            g = list(torch._foreach_clamp_max(g, limit))
             torch._foreach_clamp_min_(g, -limit)
         torch._foreach_mul_(mean, beta1)
         torch._foreach_add_(mean, g, alpha=complement(beta1))

@@ -67,7 +67,7 @@ class Updater:
             return
         by_type: dict[Any, list[tuple[Any, Any, Any]]] = {}
         for kind, *member in zip(types, indices, weights, grads, strict=True):
-            by_type.setdefault(kind, []).append(tuple(member))  # type: ignore[arg-type]
+            by_type.setdefault(kind, []).append(tuple(member))
         for members in by_type.values():
             step = len(members) if type(optimizer) is SGD else optimizer.aggregate_num
             for begin in range(0, len(members), step):
