@@ -10,7 +10,7 @@ import torch
 
 from .context import Context, current_context
 from .errors import MXNetError
-from .graph import Node, topological
+from .graph import Entry, Node, topological
 from .infer.solver import infer_dtypes, infer_shapes
 from .lower.integers import crosses_integers, differentiable_paths, integer_program
 from .lower.monitor import input_label
@@ -21,6 +21,7 @@ from .ndarray.interpret import Interpreter
 from .ndarray.plans import owned, store
 from .ndarray.recording import connected, with_history
 from .ndarray.tape import Record, state
+from .registry import InputSpec, OpDef
 
 __all__ = ["CachedOp"]
 
@@ -37,6 +38,12 @@ class _Lowered:
     shadows: dict[tuple[int, ...], Program] = field(default_factory=dict)
 
 
+class _Operator(OpDef):
+    """How a CachedOp appears in `autograd.get_symbol`: as one node, or (small graphs) as the graph itself."""
+
+    inlined: list[Entry] | None = None
+
+
 class CachedOp:
     """`CachedOp(symbol)(*arrays)` gives the symbol's outputs; arrays follow `symbol.list_inputs()`.
 
@@ -49,6 +56,12 @@ class CachedOp:
         self._nodes = topological(self._heads)
         self._variables = [node for node in self._nodes if node.is_variable]
         self.flags = dict(flags)
+        self._operator = _Operator(
+            "_CachedOp", self._body, (InputSpec("data", variadic=True),), {}, {}, outputs=tuple(sym.list_outputs()), eager_only=True,
+        )  # fmt: skip
+        operators = len(self._nodes) - len(self._variables)
+        if operators <= int(self.flags.get("inline_limit", 2)) and not self.flags.get("static_alloc"):
+            self._operator.inlined = self._heads
         self.thread_safe = thread_safe
         self._programs: dict[Any, _Lowered] = {}
         self._interpreter: Interpreter | None = None
@@ -79,7 +92,7 @@ class CachedOp:
         ctx = args[0]._ctx if args else default_ctx or current_context()
         records = connected(args) if state.recording else None
         values = [array._t for array in args]
-        lowered = self._lowered(values, ctx)
+        lowered = self._lowered(values, ctx.device)
         program = lowered.program
         if records is None:
             tensors, results = values, self._run(program, values, values, False, ctx)
@@ -94,7 +107,7 @@ class CachedOp:
             values[variable].copy_(results[index].detach())
         outputs = [self._output(result, tensors, ctx) for result in results[: program.num_heads]]
         if records is not None:
-            self._put_on_tape(outputs, Record("_CachedOp", {}, records))
+            self._put_on_tape(outputs, Record(self._operator, {}, records))
             if lowered.integral:
                 program, results = self._histories(lowered, with_history(args), before)
                 for array, result in zip(outputs, results, strict=False):
@@ -108,6 +121,12 @@ class CachedOp:
                 return (program.run if self._hook is None else self._watched(program, ctx))(*tensors)
         except (RuntimeError, IndexError, ValueError) as error:
             raise explain(program, values, error) from error
+
+    def _body(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The symbol as an operator's body, for graphs that `autograd.get_symbol` gave."""
+        program = self._lowered(tensors, tensors[0].device).program
+        results: tuple[torch.Tensor, ...] = program.run(*tensors)
+        return results[: program.num_heads]
 
     def _histories(self, lowered: _Lowered, tensors: Sequence[torch.Tensor], before: Any) -> tuple[Program, Any]:
         """What gradients run through where values are integers: the program for that, and its results."""
@@ -128,13 +147,13 @@ class CachedOp:
         values = self._interpreter.run({id(v): a for v, a in zip(self._variables, args, strict=True)})
         return [values[id(e.node)][e.index] for e in self._heads]
 
-    def _lowered(self, values: Sequence[torch.Tensor], ctx: Context) -> _Lowered:
-        key = (*[t.shape for t in values], *[t.dtype for t in values], ctx, state.training)
+    def _lowered(self, values: Sequence[torch.Tensor], device: torch.device) -> _Lowered:
+        key = (*[t.shape for t in values], *[t.dtype for t in values], device, state.training)
         found = self._programs.get(key)
         if found is None:
             shapes = infer_shapes(self._nodes, {id(v): tuple(t.shape) for v, t in zip(self._variables, values, strict=True)})
             dtypes = infer_dtypes(self._nodes, {id(v): t.dtype for v, t in zip(self._variables, values, strict=True)})
-            devices = {id(node): ctx.device for node in self._nodes}
+            devices = {id(node): device for node in self._nodes}
             program = build_program(self._heads, self._variables, shapes, dtypes, devices, state.training)
             paths = differentiable_paths(self._heads, self._nodes, {id(v) for v in self._variables}, dtypes)
             whole = any(not t.is_floating_point() and id(v) in paths for v, t in zip(self._variables, values, strict=True))

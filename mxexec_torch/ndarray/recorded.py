@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import MXNetError
-from ..graph import Entry, Node
+from ..graph import Entry, Node, topological
 from ..registry import OpDef, lookup
 from ..symbol.base import symbol_class
 from ..symbol.compose import attribute_text
@@ -22,7 +23,7 @@ def symbol_of(record: Record) -> Any:
 
     Errors: MXNetError where an operation has no symbolic form (autograd.Function).
     """
-    made: dict[int, Node] = {}
+    made: dict[int, list[Entry]] = {}
     stack = [record]
     while stack:
         current = stack[-1]
@@ -32,25 +33,43 @@ def symbol_of(record: Record) -> Any:
             continue
         stack.pop()
         if id(current) not in made:
-            made[id(current)] = _node(current, made)
-    return symbol_class()([_entry(record, made)])
+            made[id(current)] = _entries(current, made)
+    return symbol_class()([made[id(record)][record.index]])
 
 
-def _entry(record: Record, made: dict[int, Node]) -> Entry:
-    return Entry(made[id(record)], record.index)
-
-
-def _node(record: Record, made: dict[int, Node]) -> Node:
+def _entries(record: Record, made: dict[int, list[Entry]]) -> list[Entry]:
+    """The outputs of a record's operation."""
     if record.index:  # a further output of its operation
         return made[id(record.inputs[0])]
     if record.op is None:
         if record.name is None:
             record.name = f"{'null' if record.constant else 'var'}{next(_variables)}"
-        return Node(None, record.name)
+        return [Entry(Node(None, record.name))]
+    inputs = [made[id(r)][r.index] for r in record.inputs]
+    inlined = getattr(record.op, "inlined", None)
+    if inlined is not None:
+        return _inlined(inlined, inputs)
     op = record.op if isinstance(record.op, OpDef) else lookup(record.op)
     if op is None:
         raise MXNetError(f"{record.op} has no symbolic form")
     if record.name is None:
         record.name = f"node_{next(_nodes)}"
     attrs = {key: attribute_text(value) for key, value in record.attrs.items()}
-    return Node(op, record.name, attrs, [_entry(r, made) for r in record.inputs], op.parse(record.attrs))
+    node = Node(op, record.name, attrs, inputs, op.parse(record.attrs))
+    return [Entry(node, index) for index in range(op.num_outputs(node.params))]
+
+
+def _inlined(heads: Sequence[Entry], inputs: Sequence[Entry]) -> list[Entry]:
+    """A small graph with its variables replaced by inputs."""
+    nodes = topological(heads)
+    copies = {id(v): entry for v, entry in zip([n for n in nodes if n.op is None], inputs, strict=True)}
+
+    def at(entry: Entry) -> Entry:
+        copy = copies[id(entry.node)]
+        return copy if entry.node.op is None else Entry(copy.node, entry.index)
+
+    for node in nodes:
+        if node.op is not None:
+            attrs = {key: text for key, text in node.attrs.items() if key in node.op.attrs}
+            copies[id(node)] = Entry(Node(node.op, f"node_{next(_nodes)}", attrs, [at(e) for e in node.inputs], node.params))
+    return [at(head) for head in heads]
