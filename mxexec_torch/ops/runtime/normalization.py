@@ -133,7 +133,14 @@ def training_batch_norm(x: Tensor, gamma: Tensor | None, beta: Tensor, eps: floa
     last = x.device.type == "cpu" and x.ndim == 4 and x.dtype is torch.float32 and not x.is_contiguous()
     if last and x.is_contiguous(memory_format=torch.channels_last) and x.numel():
         return _LastBatchNorm.apply(x, gamma, beta, eps)  # type: ignore[no-any-return]
-    return torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
+    return torch.native_batch_norm(_dense(x), gamma, beta, None, None, True, 0.0, eps)
+
+
+def _dense(x: Tensor) -> Tensor:
+    """x without gaps: on views such as slices torch's backward kernel is 20 times slower and adds up in single precision."""
+    if x.is_contiguous() or (x.ndim in (4, 5) and x.is_contiguous(memory_format=torch.channels_last if x.ndim == 4 else torch.channels_last_3d)):
+        return x
+    return x.contiguous()
 
 
 # -- layer normalization -----------------------------------------------------------------------------------------------------------
