@@ -42,10 +42,15 @@ def name_of(dtype: Any) -> str:
     return name
 
 
+_CLASSES: dict[type, torch.dtype] = {kind: NAME_TO_TORCH[name] for name, kind in _NUMPY.items() if name in NAME_TO_TORCH}
+
+
 def torch_dtype(dtype: Any) -> torch.dtype:
     """The torch dtype of anything `name_of` understands. Errors: TypeError (no such type), MXNetError (torch lacks it)."""
     if isinstance(dtype, torch.dtype):
         return dtype
+    if dtype.__class__ is type and dtype in _CLASSES:  # np.float32
+        return _CLASSES[dtype]
     name = name_of(dtype)
     try:
         return NAME_TO_TORCH[name]

@@ -48,9 +48,26 @@ def _leading(tensor: torch.Tensor, key: Any) -> torch.Tensor | None:
             raise IndexError(f"index {key} is out of bounds for axis 0 with size {tensor.shape[0]}") from None
         return view if tensor.ndim > 1 or is_np_shape() else view.view(1)
     if key.__class__ is slice and (key.step is None or key.step == 1):
-        begin, stop, _ = key.indices(tensor.shape[0])
-        return tensor.narrow(0, begin, max(stop - begin, 0)) if stop - begin != tensor.shape[0] else None
+        size = tensor.shape[0]
+        begin, stop, _ = key.indices(size)
+        return tensor.narrow(0, begin, max(stop - begin, 0)) if stop - begin != size else None
     return None
+
+
+def _block(tensor: torch.Tensor, key: Any) -> torch.Tensor | None:
+    """torch's view of what a tuple of ints and rising slices selects; None for other keys and for ints out of bounds."""
+    if key.__class__ is not tuple or not key or len(key) > tensor.ndim:
+        return None
+    for entry in key:
+        if entry.__class__ is slice:
+            if not (entry.step is None or (entry.step.__class__ is int and entry.step > 0)):
+                return None
+        elif entry.__class__ is not int:
+            return None
+    try:
+        return tensor[key]
+    except (IndexError, TypeError):
+        return None
 
 
 def _whole_slice(key: Any) -> bool:
@@ -271,6 +288,10 @@ class Indexing(Slots):
         tensor = self._t
         if not state.recording and self.__class__ is _dense and tensor.ndim > 0:
             view = _leading(tensor, key)
+            if view is None and (block := _block(tensor, key)) is not None:
+                view = block if block.is_contiguous() else block.clone(memory_format=torch.contiguous_format)
+                if view.ndim == 0 and not is_np_shape():
+                    view = view.view(1)
             if view is not None:
                 result = _new(_dense)
                 result._t, result._ctx, result._ag, result._rec, result._x = view, self._ctx, None, None, None
@@ -315,6 +336,8 @@ def _assign(array: NDArray, key: Any, value: Any) -> None:
     target = array._t
     if not state.recording and target.ndim > 0 and array.__class__ is _dense:
         view = target if key is Ellipsis or _whole_slice(key) else _leading(target, key)
+        if view is None:
+            view = _block(target, key)
         if view is not None and _assign_view(view, value):
             return
     shape = tuple(target.shape)

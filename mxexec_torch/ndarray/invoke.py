@@ -62,7 +62,7 @@ def run(plan: Plan, inputs: Sequence[NDArray], out: Any = None, dense: bool = Fa
         # outputs that share memory with what is overwritten now must be taken first
         outputs = [owned(o, tensors) for o in outputs]
         write_inputs(plan, inputs, extra.writes)
-    visible = outputs[: plan.op.num_visible(plan.attrs)]
+    visible = outputs[: plan.visible]
     if out is not None:
         return _into(plan, visible, inputs, out)
     arrays = [wrap(owned(o, tensors), ctx) for o in visible]
@@ -123,14 +123,15 @@ def call(name: str, *inputs: NDArray, out: Any = None, **attrs: Any) -> Any:
         plan = _plans.get(key)
     except TypeError:
         return invoke(registry.get(name), inputs, attrs, out)
-    if plan is None:
+    if plan is None or (plan.zeros and not plan.serves(attrs.values())):
         op = registry.get(name)
+        values = attrs
         if op.variadic and op.key_var_num_args:
-            attrs.setdefault(op.key_var_num_args, len(inputs))
-        plan = Plan(op, attrs, len(inputs))
+            values = {op.key_var_num_args: len(inputs), **attrs}
+        plan = Plan(op, values, len(inputs))
         if len(_plans) > 4096:
             _plans.clear()
-        if not any(v == 0.0 and isinstance(v, float) for v in attrs.values()):  # 0.0 and -0.0 are equal keys
+        if not plan.zeros or plan.serves(attrs.values()):
             _plans[key] = plan
     return run(plan, inputs, out)
 
@@ -143,7 +144,7 @@ def run1(plan: Plan, x: NDArray, out: Any) -> Any:
     if plan.checks and (tensor.shape, tensor.dtype) not in plan.seen:
         plan.check((tensor,))
     try:
-        result = plan.quick(tensor)
+        result = plan.quick[state.training](tensor)
     except MXNetError:
         raise
     except TORCH_ERRORS as error:
@@ -165,7 +166,7 @@ def run2(plan: Plan, x: NDArray, y: NDArray, out: Any) -> Any:
     if plan.checks and (first.shape, second.shape, first.dtype, second.dtype) not in plan.seen:
         plan.check((first, second))
     try:
-        result = plan.quick(first, second)
+        result = plan.quick[state.training](first, second)
     except MXNetError:
         raise
     except TORCH_ERRORS as error:
@@ -187,7 +188,7 @@ def run_dense(plan: Plan, arrays: Sequence[NDArray], out: Any) -> Any:
     if plan.checks:
         plan.check(tensors)
     try:
-        result = plan.quick(*tensors)
+        result = plan.quick[state.training](*tensors)
     except MXNetError:
         raise
     except TORCH_ERRORS as error:
@@ -199,7 +200,7 @@ def run_dense(plan: Plan, arrays: Sequence[NDArray], out: Any) -> Any:
 
 def _several(plan: Plan, result: Any, tensors: Sequence[torch.Tensor], ctx: Context) -> Any:
     outputs, _ = results_of(result)
-    arrays = [wrap(owned(o, tensors), ctx) for o in outputs[: plan.op.num_visible(plan.attrs)]]
+    arrays = [wrap(owned(o, tensors), ctx) for o in outputs[: plan.visible]]
     return arrays[0] if len(arrays) == 1 else arrays
 
 

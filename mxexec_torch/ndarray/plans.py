@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import copysign
 from typing import Any
 
 import torch
@@ -26,19 +27,24 @@ class Plan:
     """An operator with its attributes, ready to run on arrays.
 
     given: the attributes as the user wrote them (for get_symbol). seen: combinations of input shapes and types found to be right.
+    zeros: whether an attribute was given as 0.0, which as a key is equal to -0.0: see `serves`.
+    quick: the bodies for inference and for training, where tensors are all they need and nothing is written.
     """
 
     __slots__ = (
-        "_bodies", "attrs", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "num_inputs", "op",
-        "plain", "quick", "seen", "sparse", "train",
+        "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "num_inputs", "op",
+        "plain", "quick", "seen", "sparse", "visible", "zeros",
     )
 
     def __init__(self, op: OpDef, given: Mapping[str, Any], num_inputs: int | None = None) -> None:
         self.op = op
         self.given = dict(given)
+        self.zeros = any(v.__class__ is float and v == 0.0 for v in given.values())
         self.attrs: Attrs = op.parse(given)
         specs = op.node_inputs(self.attrs, num_inputs)
+        self.names = [spec.name for spec in specs]
         self.num_inputs = len(specs)
+        self.visible = op.num_visible(self.attrs)
         self.layout: tuple[int, ...] | None = None
         if op.present and not op.variadic:
             positions = iter(range(len(specs)))
@@ -46,53 +52,51 @@ class Plan:
             while layout and layout[-1] < 0:
                 layout.pop()  # the body's own default is None
             self.layout = None if layout == list(range(len(layout))) else tuple(layout)
-        self.train = next((k for k, what in op.injected.items() if what == "train"), None)
         self.device = next((k for k, what in op.injected.items() if what == "device"), None)
         self.checks_shape = op.shape is not None and not (op.shape is elementwise and self.num_inputs < 2)
         self.checks_dtype = op.dtype is not any_dtype and not ((op.dtype is None or op.dtype is same_dtype) and self.num_inputs < 2)
         self.seen: set[Any] = set()
         self.checks = self.checks_shape or self.checks_dtype or op.floats_only
-        writes = any(spec.kind != "arg" for spec in op.inputs)
         # the result may be sparse although all inputs are dense
         self.sparse = op.name in STORED_ONLY or self.attrs.get("forward_stype") is not None
-        simple = not self.sparse and self.layout is None and self.device is None and self.train is None and not writes
-        # the bound body where nothing depends on the device or the mode and nothing is written
-        self.quick: Callable[..., Any] | None = None
+        self.bodies = self._bound_bodies()
+        plain_inputs = self.layout is None and self.device is None and all(spec.kind == "arg" for spec in op.inputs)
+        self.quick = self.bodies if plain_inputs and not self.sparse else None
         self.ctx: Context | None = context_argument(self.attrs["ctx"]) if self.attrs.get("ctx") else None
-        self._bodies: list[Callable[..., Any] | None] = [None, None]
-        if simple:
-            self.quick = self.body(False)
         self.in_place: Callable[..., None] | None = None
         if op.in_place is not None and not self.sparse:
             self.in_place = functools.partial(op.in_place, **{name: self.attrs[name] for name in op.passed})
         # torch's autograd through the body is all there is to recording
         self.plain = op.grad is Grad.AUTO and not op.refused_grads and op.backward_writes is None and op.name != "Cast"
 
-    def body(self, train: bool) -> Callable[..., Any]:
-        """The body with its attributes bound."""
-        found = self._bodies[train]
-        if found is None:
-            kwargs = {name: self.attrs[name] for name in self.op.passed}
-            if self.op.any_attrs:
-                kwargs.update({k: v for k, v in self.attrs.items() if k not in self.op.attrs})
-            if self.train is not None:
-                kwargs[self.train] = train
-            found = self._bodies[train] = functools.partial(self.op.body, **kwargs) if kwargs else self.op.body
-        return found
+    def _bound_bodies(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The body with its attributes bound, for inference and for training."""
+        op = self.op
+        kwargs = {name: self.attrs[name] for name in op.passed}
+        if op.any_attrs:
+            kwargs.update({k: v for k, v in self.attrs.items() if k not in op.attrs})
+        train = next((k for k, what in op.injected.items() if what == "train"), None)
+        if train is not None:
+            return functools.partial(op.body, **kwargs, **{train: False}), functools.partial(op.body, **kwargs, **{train: True})
+        body = functools.partial(op.body, **kwargs) if kwargs else op.body
+        return body, body
+
+    def serves(self, values: Iterable[Any]) -> bool:
+        """Whether a plan found under the key `values` is meant: its zeros are positive ones."""
+        return not any(v.__class__ is float and v == 0.0 and copysign(1.0, v) < 0 for v in values)
 
     def apply(self, tensors: Sequence[torch.Tensor], device: torch.device | None) -> Any:
         """Runs the body; absent optional inputs become None."""
         arguments: Sequence[torch.Tensor | None] = tensors if self.layout is None else [None if i < 0 else tensors[i] for i in self.layout]
-        body = self.body(state.training)
-        return body(*arguments, **{self.device: device}) if self.device is not None else body(*arguments)
+        body = self.bodies[state.training]
+        return body(*arguments) if self.device is None else body(*arguments, **{self.device: device})
 
     def check(self, tensors: Sequence[torch.Tensor]) -> None:
         """Runs the operator's shape and type rules on these inputs, once for each combination. Errors: MXNetError as the rules word it."""
         key = (*[t.shape for t in tensors], *[t.dtype for t in tensors])
         if key in self.seen:
             return
-        op, a = self.op, self.attrs
-        names = [spec.name for spec in op.node_inputs(a, len(tensors))]
+        op, a, names = self.op, self.attrs, self.names
         unknown = [None] * op.num_outputs(a)
         if op.floats_only:
             op.check_floats(tensors)
@@ -167,6 +171,5 @@ def store(array: NDArray, result: torch.Tensor, where: str, index: int = 0) -> N
 
 
 def write_inputs(plan: Plan, inputs: Sequence[NDArray], writes: Mapping[str, torch.Tensor]) -> None:
-    names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
     for name, value in writes.items():
-        inputs[names.index(name)]._t.copy_(value.detach())
+        inputs[plan.names.index(name)]._t.copy_(value.detach())

@@ -77,7 +77,7 @@ def run_recorded(plan: Plan, inputs: Sequence[NDArray], records: tuple[Record, .
         write_inputs(plan, inputs, extra.writes)
     if op.backward_writes is not None and state.training:
         _write_in_backward(plan, inputs, arrays, extra)
-    visible = arrays[: op.num_visible(plan.attrs)]
+    visible = arrays[: plan.visible]
     if out is not None:
         for index, (target, array) in enumerate(zip(out_arrays(out), visible, strict=False)):
             store(target, array._t, op.name, index)
@@ -201,7 +201,7 @@ def _write_in_backward(plan: Plan, inputs: Sequence[NDArray], arrays: Sequence[N
     """BatchNorm's moving statistics change each time backward runs, from what the arrays hold then."""
     if arrays[0]._ag is None or plan.op.backward_writes is None:
         return
-    names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
+    names = plan.names
     kept = list(inputs)
     tensors = tuple(array._t for array in arrays) + tuple(s.data for s in (extra.saved if extra is not None else ()))
     rule, a = plan.op.backward_writes, plan.attrs

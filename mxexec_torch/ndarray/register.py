@@ -5,8 +5,9 @@ Each is compiled with MXNet's parameter list; its plans (parsed attributes) are 
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,7 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
     def make(values: tuple[Any, ...]) -> Plan:
         given = {n: _attribute(n, v) for n, v in zip(attributes, values, strict=True) if v is not _Null}
         plan = Plan(op, given, len(arrays))
-        if _cacheable(dict(zip(attributes, values, strict=True))):
-            if len(plans) > _MAX_PLANS:
-                plans.clear()
-            plans[values if len(values) != 1 else values[0]] = plan
+        _keep(plans, values if len(values) != 1 else values[0], values, plan)
         return plan
 
     def general(inputs: Sequence[Any], values: tuple[Any, ...], kwargs: dict[str, Any], out: Any, plan: Plan | None = None) -> Any:
@@ -114,24 +112,36 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
     lines = [f"def {name}({listed}):", "    if kwargs:", f"        return _general({inputs}, {values}, kwargs, out)"]
     if attributes:
         lines += ["    try:", f"        plan = _plans[{key}]", "    except (KeyError, TypeError):", f"        plan = _make({values})"]
+        lines += [f"    if plan.zeros and not plan.serves({values}):", f"        plan = _make({values})"]
     else:
         lines += ["    plan = _only"]
-    if len(arrays) == 1:
-        lines += [f"    if {arrays[0]}.__class__ is _NDArray:", f"        return _run1(plan, {arrays[0]}, out)"]
-    elif arrays:
-        dense = " and ".join(f"{array}.__class__ is _NDArray" for array in arrays)
-        runner = f"_run2(plan, {arrays[0]}, {arrays[1]}, out)" if len(arrays) == 2 else f"_run_dense(plan, {inputs}, out)"
-        lines += [f"    if {dense}:", f"        return {runner}"]
+    if not arrays:
+        lines += ["    if out is None:", "        return _run(plan, (), None)"]
+    else:
+        optional = len(list(itertools.takewhile(lambda array: array in op.present, reversed(arrays))))
+        for count in range(len(arrays), len(arrays) - optional - 1, -1):
+            lines += _dense_call(arrays[:count], arrays[count:])
     lines += [f"    return _general({inputs}, {values}, kwargs, out, plan)"]
     scope: dict[str, Any] = {
         "_Null": _Null, "_plans": plans, "_make": make, "_general": general, "_NDArray": NDArray,
-        "_run1": run1, "_run2": run2, "_run_dense": run_dense,
+        "_run": run, "_run1": run1, "_run2": run2, "_run_dense": run_dense,
     }  # fmt: skip
     if not attributes:
         scope["_only"] = Plan(op, {}, len(arrays))
     exec(compile("\n".join(lines), f"<mx.nd.{name}>", "exec"), scope)  # the text holds registry names only
     function: Callable[..., Any] = scope[name]
     return function
+
+
+def _dense_call(given: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """The lines of a published function for dense arrays of these names while others, optional ones, are None."""
+    tests = [f"{array}.__class__ is _NDArray" for array in given] + [f"{array} is None" for array in absent]
+    if absent:
+        tests.append(f"plan.num_inputs == {len(given)}")
+    if not given:
+        return []
+    runner = {1: f"_run1(plan, {given[0]}, out)", 2: f"_run2(plan, {', '.join(given)}, out)"}.get(len(given), f"_run_dense(plan, ({', '.join(given)}), out)")
+    return [f"    if {' and '.join(tests)}:", f"        return {runner}"]
 
 
 def _variadic(op: OpDef) -> Callable[..., Any]:
@@ -150,16 +160,13 @@ def _variadic(op: OpDef) -> Callable[..., Any]:
         try:
             plan = plans.get(key)
         except TypeError:
-            plan, key = None, ()
-        if plan is None:
+            plan = None
+        if plan is None or (plan.zeros and not plan.serves(kwargs.values())):
             given = {n: _attribute(n, v) for n, v in kwargs.items()}
             if op.key_var_num_args:
                 given.setdefault(op.key_var_num_args, len(data))
             plan = Plan(op, given, len(data))
-            if key and _cacheable(kwargs):
-                if len(plans) > _MAX_PLANS:
-                    plans.clear()
-                plans[key] = plan
+            _keep(plans, key, kwargs.values(), plan)
         return run_dense(plan, data, out) if dense else run(plan, data, out)
 
     return call
@@ -175,17 +182,16 @@ def _attribute(name: str, value: Any) -> Any:
     return kind.names[0] if kind.names else kind.name
 
 
-# attributes whose zero is the same with either sign
-_UNSIGNED = frozenset({"beta1", "beta2", "clip_gradient", "epsilon", "gamma1", "gamma2", "lr", "momentum", "p", "rescale_grad", "wd"})
-
-
-def _cacheable(given: Mapping[str, Any]) -> bool:
-    """Whether equal values mean equal attributes: not for zeros (0.0 == -0.0), mostly, and not for what cannot be hashed."""
+def _keep(plans: dict[Any, Plan], key: Any, values: Iterable[Any], plan: Plan) -> None:
+    """Remembers a plan under its attribute values, unless they cannot be a key or hold a negative zero."""
     try:
-        hash(tuple(given.values()))
+        hash(key)
     except TypeError:
-        return False
-    return not any(isinstance(v, float) and v == 0.0 and name not in _UNSIGNED for name, v in given.items())
+        return
+    if not plan.zeros or plan.serves(values):
+        if len(plans) > _MAX_PLANS:
+            plans.clear()
+        plans[key] = plan
 
 
 def _shaped_by(plan: Plan, out: Any) -> Plan:

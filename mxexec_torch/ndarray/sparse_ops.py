@@ -128,9 +128,8 @@ def _update_rows(plan: Any, inputs: Sequence[Any], out: Any) -> Any:
     if rows.numel():
         parts = [None if x is grad else _Rows(x, rows) for x in inputs]
         outputs, extra = results_of(plan.apply([grad._values if part is None else part.get() for part in parts], weight._ctx.device))
-        names = [spec.name for spec in plan.op.node_inputs(plan.attrs, len(inputs))]
         for name, values in ({} if extra is None else extra.writes).items():
-            part = parts[names.index(name)]
+            part = parts[plan.names.index(name)]
             assert part is not None
             part.put(values.detach())
         (parts[0] if target is weight and parts[0] is not None else _Rows(target, rows)).put(outputs[0].detach())
