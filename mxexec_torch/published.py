@@ -6,9 +6,11 @@ MXNet generates these functions from its registry (python/mxnet/base.py `_init_o
 
 from __future__ import annotations
 
+import inspect
+
 from .registry import OpDef
 
-__all__ = ["def_line", "parameters", "place"]
+__all__ = ["def_line", "parameters", "place", "signature"]
 
 
 class _NullType:
@@ -55,3 +57,17 @@ def parameters(op: OpDef, kind: str) -> list[str]:
 def def_line(op: OpDef, name: str, kind: str) -> str:
     """The published `def` line, for example ``def Flatten(data=None, out=None, name=None, **kwargs):``."""
     return f"def {name}({', '.join(parameters(op, kind))}):"
+
+
+def signature(op: OpDef, kind: str) -> inspect.Signature:
+    """`parameters` as inspect has them."""
+    result = []
+    for text in parameters(op, kind):
+        name, _, default = text.partition("=")
+        if name.startswith("**"):
+            result.append(inspect.Parameter(name[2:], inspect.Parameter.VAR_KEYWORD))
+        elif name.startswith("*"):
+            result.append(inspect.Parameter(name[1:], inspect.Parameter.VAR_POSITIONAL))
+        else:
+            result.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=_Null if default == "_Null" else None))
+    return inspect.Signature(result)

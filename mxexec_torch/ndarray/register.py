@@ -16,7 +16,7 @@ from .. import ops as _ops  # noqa: F401 - declares all operators
 from .. import registry
 from ..base import _Null
 from ..dtypes import BFLOAT16
-from ..published import parameters, place
+from ..published import parameters, place, signature
 from ..registry import OpDef
 from .core import NDArray
 from .invoke import Plan, run, run1, run2, run_dense
@@ -72,6 +72,8 @@ _POSITIONAL = "Positional arguments must have NDArray type, but got {}"
 def _compile(op: OpDef, name: str) -> Callable[..., Any]:
     function = _variadic(op) if op.variadic else _fixed(op, name)
     function.__name__ = function.__qualname__ = name
+    if op.variadic:
+        function.__signature__ = signature(op, "nd")  # type: ignore[attr-defined]
     function.__module__ = "mxexec_torch.ndarray"
     rows = "".join(f"\n{argument} : {text}" for argument, text in op.argument_table())
     function.__doc__ = f"{op.doc}\n\nArguments:{rows}\nout : NDArray, optional: where the result is written."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..attribute import current_scope
 from ..dtypes import NAME_TO_CODE, name_of
 from ..graph import Entry
 from ..name import current_manager
-from ..published import _Null, parameters, place
+from ..published import _Null, parameters, place, signature
 from ..registry import OpDef, all_names, lookup
 from .base import SymbolBase, symbol_class
 from .compose import attribute_text, hidden_key, make_node, visible_entries
@@ -60,21 +59,8 @@ def make_function(op: OpDef, op_name: str, func_name: str, module: str) -> Calla
     function.__name__ = function.__qualname__ = func_name
     function.__module__ = module
     function.__doc__ = op.doc
-    function.__signature__ = _signature(op)  # type: ignore[attr-defined]
+    function.__signature__ = signature(op, "sym")  # type: ignore[attr-defined]
     return function
-
-
-def _signature(op: OpDef) -> inspect.Signature:
-    result = []
-    for text in parameters(op, "sym"):
-        name, _, default = text.partition("=")
-        if name.startswith("**"):
-            result.append(inspect.Parameter(name[2:], inspect.Parameter.VAR_KEYWORD))
-        elif name.startswith("*"):
-            result.append(inspect.Parameter(name[1:], inspect.Parameter.VAR_POSITIONAL))
-        else:
-            result.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=_Null if default == "_Null" else None))
-    return inspect.Signature(result)
 
 
 def dtype_text(value: Any) -> str:
