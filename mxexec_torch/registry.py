@@ -432,6 +432,8 @@ def _attr_spec(name: str, extras: list[Any], parameter: inspect.Parameter, descr
         raise TypeError(f"{body.__qualname__}: attribute {name} has no value type in its annotation")
     bounds = next((e for e in extras if isinstance(e, Range)), None)
     default = REQUIRED if parameter.default is parameter.empty else parameter.default
+    if isinstance(default, (float, tuple)):
+        default = value_type.convert(default)  # 0.9 as the C float that it stands for
     return AttrSpec(name, value_type, default, bounds, IGNORED in extras, described)
 
 

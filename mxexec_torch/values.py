@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from ctypes import c_float
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -133,6 +134,11 @@ def _convert_float(value: Any) -> float:
     return _parse_float(str(value))
 
 
+def _single(value: float) -> float:
+    """The nearest C float: what MXNet computes with, in float64 arrays too."""
+    return c_float(value).value
+
+
 def _items(text: str) -> list[str]:
     """The entries of '(1, 2)', '[1,2]' or '1' (one bare number counts as a tuple of one)."""
     if text[:1] in "([" and text[:1]:
@@ -207,13 +213,14 @@ def _nonneg(inner: ValueType, describe: str) -> ValueType:
 
 
 _shape_parse, _shape_convert = _tuple_of(_parse_dim, _convert_dim)
-_floats_parse, _floats_convert = _tuple_of(_parse_float, _convert_float)
+_doubles_parse, _doubles_convert = _tuple_of(_parse_float, _convert_float)
+_floats_parse, _floats_convert = _tuple_of(lambda t: _single(_parse_float(t)), lambda v: _single(_convert_float(v)))
 
 _INT = ValueType("int", "int", _parse_int, _convert_int, lambda v: f"'{v}'")
 _LONG = ValueType("long", "long", _parse_int, _convert_int, str)
 # C unsigned fields print their default without quotes (int, unlike "int (non-negative)").
 _UINT = ValueType("int", "int", _parse_int, _convert_int, str)
-_FLOAT = ValueType("float", "float", _parse_float, _convert_float, _show_float)
+_FLOAT = ValueType("float", "float", lambda t: _single(_parse_float(t)), lambda v: _single(_convert_float(v)), _show_float)
 _DOUBLE = ValueType("double", "double", _parse_float, _convert_float, _show_double)
 _BOOL = ValueType("boolean", "boolean", _parse_bool, _convert_bool, lambda v: str(int(v)))
 _SHAPE = ValueType(
@@ -248,10 +255,10 @@ SliceDims = Annotated[
     tuple[int | None, ...], ValueType("Shape(tuple)", "Shape(tuple)", _slice_parse, _slice_convert, _show_shape)
 ]
 FloatTuple = Annotated[tuple[float, ...], ValueType("tuple of <float>", "tuple of <float>", _floats_parse, _floats_convert, _show_floats)]
-DoubleTuple = Annotated[tuple[float, ...], ValueType("tuple of <double>", "tuple of <double>", _floats_parse, _floats_convert, _show_floats)]
+DoubleTuple = Annotated[tuple[float, ...], ValueType("tuple of <double>", "tuple of <double>", _doubles_parse, _doubles_convert, _show_floats)]
 LongTuple = Annotated[tuple[int, ...], ValueType("tuple of <long>", "tuple of <long>", _shape_parse, _shape_convert, _show_shape)]
 OptDoubleTuple = Annotated[tuple[float, ...] | None, _optional(ValueType(
-    "tuple of <double>", "tuple of <double>", _floats_parse, _floats_convert, _show_floats), "tuple of <double> or None")]
+    "tuple of <double>", "tuple of <double>", _doubles_parse, _doubles_convert, _show_floats), "tuple of <double> or None")]
 IgnoredBool = Annotated[bool, _BOOL, IGNORED]
 IgnoredOptBool = Annotated[bool | None, _optional(_BOOL, "boolean or None"), IGNORED]
 IgnoredOptFloat = Annotated[float | None, _optional(_FLOAT, "float or None"), IGNORED]
