@@ -54,6 +54,8 @@ class CachedOp:
         self._symbol = sym
         self._heads = list(sym._entries)
         self._nodes = topological(self._heads)
+        # in training also the outputs whose gradients tell that a layer's statistics change
+        self._tapped = [*self._heads, *(Entry(n) for n in self._nodes if n.op is not None and n.op.backward_writes is not None)]
         self._variables = [node for node in self._nodes if node.is_variable]
         self.flags = dict(flags)
         self._operator = _Operator(
@@ -105,7 +107,7 @@ class CachedOp:
             results = self._run(program, values, tensors, True, ctx)
         for variable, index in program.writes:
             values[variable].copy_(results[index].detach())
-        outputs = [self._output(result, tensors, ctx) for result in results[: program.num_heads]]
+        outputs = [self._output(result, tensors, ctx) for result in results[: len(self._heads)]]
         if records is not None:
             self._put_on_tape(outputs, Record(self._operator, {}, records))
             if lowered.integral:
@@ -126,7 +128,7 @@ class CachedOp:
         """The symbol as an operator's body, for graphs that `autograd.get_symbol` gave."""
         program = self._lowered(tensors, tensors[0].device).program
         results: tuple[torch.Tensor, ...] = program.run(*tensors)
-        return results[: program.num_heads]
+        return results[: len(self._heads)]
 
     def _histories(self, lowered: _Lowered, tensors: Sequence[torch.Tensor], before: Any) -> tuple[Program, Any]:
         """What gradients run through where values are integers: the program for that, and its results."""
@@ -135,7 +137,7 @@ class CachedOp:
         if shadow is None:
             paths = differentiable_paths(self._heads, self._nodes, {id(self._variables[i]) for i in wanted}, lowered.dtypes)
             shadow = lowered.shadows[wanted] = integer_program(
-                self._heads, self._nodes, self._variables, paths, lowered.shapes, lowered.dtypes, lowered.devices, lowered.program.train
+                lowered.program.heads, self._nodes, self._variables, paths, lowered.shapes, lowered.dtypes, lowered.devices, lowered.program.train
             )
         with replayed(before, lowered.devices), torch.enable_grad():
             return shadow, shadow.run(*tensors)
@@ -154,7 +156,7 @@ class CachedOp:
             shapes = infer_shapes(self._nodes, {id(v): tuple(t.shape) for v, t in zip(self._variables, values, strict=True)})
             dtypes = infer_dtypes(self._nodes, {id(v): t.dtype for v, t in zip(self._variables, values, strict=True)})
             devices = {id(node): device for node in self._nodes}
-            program = build_program(self._heads, self._variables, shapes, dtypes, devices, state.training)
+            program = build_program(self._tapped if state.training else self._heads, self._variables, shapes, dtypes, devices, state.training)
             paths = differentiable_paths(self._heads, self._nodes, {id(v) for v in self._variables}, dtypes)
             whole = any(not t.is_floating_point() and id(v) in paths for v, t in zip(self._variables, values, strict=True))
             integral = whole or crosses_integers(self._nodes, paths)
@@ -174,9 +176,8 @@ class CachedOp:
 
     def _write_in_backward(self, program: Program, args: Sequence[NDArray], results: Sequence[torch.Tensor]) -> None:
         """Moving statistics change each time the gradient of their layer is computed."""
-        for update in program.backward_writes:
+        for update, output in zip(program.backward_writes, results[len(self._heads) :], strict=False):
             rule = update.node.op.backward_writes if update.node.op is not None else None
-            output = results[update.results[0]]
             if rule is None or not output.requires_grad:
                 continue
             kept = {name: args[position] for name, position in update.variables.items()}

@@ -146,7 +146,8 @@ class OpDef:
     dtype:      two-way dtype rule, same form; None: all inputs and outputs have one element type.
     stype:      storage-type rule; None: dense in, dense out.
     head_grad:  whether backward needs a head gradient when the operator is a head (loss layers: False).
-    backward_writes: (a, inputs by name, outputs + saved) -> new contents of auxiliary states, applied each time backward runs.
+    backward_writes: (a, inputs by name, outputs after the first + saved) -> new contents of auxiliary states, applied each time backward
+                runs. The first output is not among them: it would be kept from forward to backward for nothing.
     writes_with_hidden: forward writes to its inputs only where the hidden outputs are asked for: by backward or by another node.
     eager_only: cannot be traced (output shape depends on data); runs as a whole inside a graph.
     fills_out:  the result is converted to and repeated over the array given as `out`, which must be given (`_copyto`, `_set_value`).

@@ -29,6 +29,7 @@ from .backends import backend_name, compiled
 from .cuda_graphs import Recorded, recordable
 from .gradient_graph import is_mirrored
 from .integers import crosses_integers, differentiable_paths, integer_program
+from .mirror import recomputing
 from .program import Program, build_program, explain
 from .rng import replayed, rng_state
 
@@ -82,6 +83,7 @@ class BoundGraph:
         self._plain = [t.data for t in self.tensors]
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
+        self._recomputing: dict[bool, Callable[..., tuple[torch.Tensor, ...]]] = {}
         self.backend = backend_name(backend)
         self._bindings: dict[int, Any] = {0: {id(v): req for v, req in zip(self.variables, self.reqs, strict=True)}}
         self._shadows: dict[bool, Program] = {}  # by mode
@@ -113,6 +115,14 @@ class BoundGraph:
             self._programs[train] = found
         return found
 
+    def _runner(self, program: Program, differentiable: bool) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """The program's function, or the one that recomputes mirrored nodes in backward."""
+        if not differentiable or not self.mirrored or self.backend != "eager":
+            return program.run
+        if program.train not in self._recomputing:
+            self._recomputing[program.train] = recomputing(program, self.mirrored)
+        return self._recomputing[program.train]
+
     # -- forward ----------------------------------------------------------------------------------------------------------
     def forward(self, train: bool, observe: Callable[[Program], Callable[..., tuple[torch.Tensor, ...]]] | None = None) -> None:
         """Runs the graph and fills the output buffers. `observe(program)` gives a watched form to run instead (monitors)."""
@@ -139,7 +149,7 @@ class BoundGraph:
             with torch.inference_mode():
                 results = inference(*self._plain, *[t for k in kept for t in k.get(self.tensors)])
         else:
-            run = program.run if observe is None else observe(program)
+            run = self._runner(program, differentiable) if observe is None else observe(program)
             with torch.set_grad_enabled(differentiable):
                 results = run(*(self._leaves if differentiable else self._plain))
         with torch.no_grad():
@@ -235,7 +245,7 @@ class BoundGraph:
     def _run_again(self, observe: Any = None) -> tuple[torch.Tensor, ...]:
         """The differentiable pass of the last mode over the current arrays, with the random numbers of the last forward pass."""
         program = self.program(self._last_train)
-        run = program.run if observe is None else observe.silently(program)
+        run = self._runner(program, True) if observe is None else observe.silently(program)
         with replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
             return run(*self._leaves)
 

@@ -202,7 +202,7 @@ def _collect(
                 cursor += 1
         if node.op.backward_writes is not None:
             results = []
-            for index in [*range(num_outputs), *range(num_outputs + len(written), num_outputs + len(written) + num_saved)]:
+            for index in [*range(1, num_outputs), *range(num_outputs + len(written), num_outputs + len(written) + num_saved)]:
                 extra.append((id(node), index, cursor))
                 results.append(cursor)
                 cursor += 1
@@ -361,7 +361,7 @@ def _append_extras(node: Node, out: Out, position: Mapping[int, int], result: li
             program.writes.append((inputs[name], len(result)))
             result.append(tensor)
     if program.train and node.op is not None and node.op.backward_writes is not None:
-        tensors = [*out.outputs, *out.saved]
+        tensors = [*out.outputs[1:], *out.saved]
         program.backward_writes.append(BackwardWrite(node, inputs, list(range(len(result), len(result) + len(tensors)))))
         result.extend(tensors)
 

@@ -203,7 +203,7 @@ def _write_in_backward(plan: Plan, inputs: Sequence[NDArray], arrays: Sequence[N
         return
     names = plan.names
     kept = list(inputs)
-    tensors = tuple(array._t for array in arrays) + tuple(s.data for s in (extra.saved if extra is not None else ()))
+    tensors = tuple(array._t for array in arrays[1:]) + tuple(s.data for s in (extra.saved if extra is not None else ()))
     rule, a = plan.op.backward_writes, plan.attrs
 
     def write(gradient: torch.Tensor) -> None:

@@ -63,7 +63,7 @@ def moving_statistics(a: Attrs, inputs: Mapping[str, Tensor], tensors: Sequence[
     """The moving averages after one backward pass, with the biased variance of the batch."""
     if a.use_global_stats:
         return {}
-    mean, inverse = tensors[1], tensors[2]
+    mean, inverse, *_ = tensors
     share = 1 - a.momentum
     variance = inverse.pow(-2) - a.eps
     return {"moving_mean": inputs["moving_mean"].lerp(mean, share), "moving_var": inputs["moving_var"].lerp(variance, share)}
@@ -134,7 +134,7 @@ def _moving_from_variance(a: Attrs, inputs: Mapping[str, Tensor], tensors: Seque
     if a.use_global_stats:
         return {}
     share = 1 - a.momentum
-    return {"moving_mean": inputs["moving_mean"].lerp(tensors[1], share), "moving_var": inputs["moving_var"].lerp(tensors[2], share)}
+    return {"moving_mean": inputs["moving_mean"].lerp(tensors[0], share), "moving_var": inputs["moving_var"].lerp(tensors[1], share)}
 
 
 def _with_variance(
