@@ -120,7 +120,7 @@ class CachedOp:
     def _run(self, program: Program, values: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor], recorded: bool, ctx: Context) -> Any:
         try:
             with torch.set_grad_enabled(recorded):
-                return (program.run if self._hook is None else self._watched(program, ctx))(*tensors)
+                return (program.form() if self._hook is None else self._watched(program, ctx))(*tensors)
         except (RuntimeError, IndexError, ValueError) as error:
             raise explain(program, values, error) from error
 

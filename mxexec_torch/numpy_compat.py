@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,32 @@ def _msort(array: Any) -> Any:
     return np.sort(array, axis=0)
 
 
+def _refuses_binary_text() -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            np.fromstring(b"\x01", dtype=np.uint8)
+        except ValueError:
+            return True
+    return False
+
+
+def _restore_fromstring() -> None:
+    """NumPy 2.3 took away fromstring's reading of bytes, with which old scripts read idx and cifar files."""
+    text = np.fromstring
+
+    def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **kwargs: Any) -> Any:
+        if sep:
+            return text(string, dtype=dtype, count=count, sep=sep, **kwargs)
+        return np.frombuffer(string.encode("latin1") if isinstance(string, str) else string, dtype=dtype, count=count).copy()
+
+    np.fromstring = fromstring
+
+
 def restore() -> list[str]:
-    """Adds the names that this NumPy lacks (those it has stay as they are); returns the names added."""
+    """Adds the names that this NumPy lacks (those it has stay as they are, but fromstring reads bytes again); returns the names added."""
+    if _refuses_binary_text():
+        _restore_fromstring()
     wanted = dict(_BUILTINS)
     wanted.update({old: getattr(np, new) for old, new in _RENAMED.items() if hasattr(np, new)})
     wanted.update({"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort, "math": math})

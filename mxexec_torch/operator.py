@@ -11,12 +11,13 @@ import traceback
 import warnings
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 
-from . import registry, symbol
+from . import ranges, registry, symbol
 from .autograd import pause
 from .base import NDArrayHandle, check_call, py_str
 from .context import Context
@@ -178,8 +179,10 @@ class _Call:
         return [wrap(t.detach(), self._ctx) for t in tensors]
 
     def _guard(self, method: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        label = {"forward": self._op_type, "backward": f"_backward_{self._op_type}"}.get(method)
         try:
-            return function(*args, **kwargs)
+            with ranges.named(label, ranges.CUSTOM) if label else nullcontext():
+                return function(*args, **kwargs)
         except Exception:  # noqa: BLE001 - the user's code may raise anything
             raise MXNetError(f"Error in {self._op_type}.{method}: {traceback.format_exc()}") from None
 

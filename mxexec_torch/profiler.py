@@ -1,7 +1,8 @@
 """mx.profiler over torch.profiler: the same calls, a Chrome trace in the file, a table of times.
 
-set_config(filename=...); set_state("run"); ...; set_state("stop"); dump(). Operators appear under torch's names (`aten::addmm`), ranges,
-counters and markers of the script under their own.
+set_config(filename=...); set_state("run"); ...; set_state("stop"); dump(). Operators appear under MXNet's names, their gradients as
+`_backward_<name>`; in the trace also torch's own (`aten::addmm`), as the category "torch". Ranges, counters and markers of the script have
+their own names.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from . import ranges
 from .base import c_str, c_str_array, check_call, py_str
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
 _PROCESSES = ("worker", "server")
 _SORTING = {"total": "Total", "avg": "Avg", "min": "Min", "max": "Max", "count": "Count"}
 _OPERATORS = "operator"
+_CUSTOM_OPERATORS = "Custom Operator"
+_GRADIENT = "autograd::engine::evaluate_function"  # torch's range around a node of the autograd graph
 
 
 class _Session:
@@ -51,6 +55,7 @@ class _Session:
             self._torch.start()
         elif not self.active:
             self.collect()
+        ranges.switch(self.active)
 
     def collect(self) -> None:
         """Stops torch's profiler and takes over its events."""
@@ -58,11 +63,12 @@ class _Session:
             return
         ended, self._torch = self._torch, None
         ended.stop()
-        for event in ended.events() or ():
-            begin, end = event.time_range.start, event.time_range.end
+        start = ended.profiler.kineto_results.trace_start_ns() / 1000 if ended.profiler is not None else 0.0  # torch counts from there
+        for domain, name, event, duration in _operators(ended.events() or ()):
             place = {"pid": os.getpid(), "tid": event.thread}
-            self.events.append({"name": event.name, "cat": _OPERATORS, "ph": "X", "ts": begin, "dur": end - begin, **place})
-            self.durations.append((_OPERATORS, event.name, end - begin))
+            self.events.append({"name": name, "cat": domain, "ph": "X", "ts": start + event.time_range.start, "dur": duration, **place})
+            if domain != "torch":
+                self.durations.append((domain, name, duration))
 
     def refresh(self) -> None:
         """Takes over what was recorded so far and goes on recording."""
@@ -78,6 +84,41 @@ class _Session:
         """Writes the trace file."""
         with open(str(self.config["filename"]), "w", encoding="utf-8") as file:
             json.dump({"traceEvents": self.events, "displayTimeUnit": "ms"}, file)
+
+
+def _operators(events: Iterable[Any]) -> Iterator[tuple[str, str, Any, float]]:
+    """Domain, name, event and microseconds of what torch recorded: operators by their ranges, their gradients by torch's sequence numbers."""
+    owners: dict[int, Any] = {}  # sequence number of an autograd node -> the range in which the forward pass made it
+    gradients: dict[int, list[Any]] = {}  # id(range) -> its autograd nodes in the backward pass
+    events = list(events)
+    for event in events:
+        if event.name.startswith(ranges.OPERATOR):
+            name = event.name[len(ranges.OPERATOR) :]
+            custom = _enclosing(event.cpu_parent, ranges.CUSTOM)
+            if custom is not None:
+                yield _CUSTOM_OPERATORS, f"{custom.name[len(ranges.CUSTOM):]}::{name}", event, event.time_range.elapsed_us()
+            elif name != "Custom":  # shown as what its Python code does
+                yield _OPERATORS, name, event, event.time_range.elapsed_us()
+        elif event.name.startswith(ranges.CUSTOM):
+            own = event.time_range.elapsed_us() - sum(e.time_range.elapsed_us() for e in events if _enclosing(e.cpu_parent, "mxnet") is event)
+            yield _CUSTOM_OPERATORS, f"{event.name[len(ranges.CUSTOM):]}::pure_python", event, own
+        else:
+            yield "torch", event.name, event, event.time_range.elapsed_us()
+            owner = _enclosing(event.cpu_parent, ranges.OPERATOR) if event.sequence_nr >= 0 else None
+            if event.name.startswith(_GRADIENT):
+                if event.sequence_nr in owners:
+                    gradients.setdefault(id(owners[event.sequence_nr]), [owners[event.sequence_nr]]).append(event)
+            elif owner is not None:
+                owners[event.sequence_nr] = owner  # the last one: those before it made no node
+    for owner, *nodes in gradients.values():
+        yield _OPERATORS, f"_backward_{owner.name[len(ranges.OPERATOR):]}", nodes[0], sum(e.time_range.elapsed_us() for e in nodes)
+
+
+def _enclosing(event: Any, prefix: str) -> Any:
+    """The innermost range with such a name around an event, itself included."""
+    while event is not None and not event.name.startswith(prefix):
+        event = event.cpu_parent
+    return event
 
 
 def _now() -> float:
@@ -109,9 +150,10 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Starts ('run') or stops ('stop') recording. Errors: KeyError for other words."""
+    """Starts ('run') or stops ('stop') recording, which also ends a pause. Errors: KeyError for other words."""
     _check_process(profile_process)
     _session.running = {"stop": False, "run": True}[state]
+    _session.paused = False
     _session.switch()
 
 
@@ -162,7 +204,7 @@ def _table(durations: Iterable[tuple[str, str, float]], key: str, ascending: boo
     result: dict[str, dict[str, dict[str, float]]] = {}
     for domain, by_name in found.items():
         rows = {
-            name: {"Total": sum(times), "Count": len(times), "Min": min(times), "Max": max(times), "Avg": sum(times) / len(times)}
+            name: {"Count": len(times), "Total": sum(times), "Min": min(times), "Max": max(times), "Avg": sum(times) / len(times)}
             for name, times in by_name.items()
         }
         result[domain] = dict(sorted(rows.items(), key=lambda row: row[1][key], reverse=not ascending))
@@ -181,12 +223,18 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
         _session.durations = []
     if format == "json":
         return json.dumps({"Time": times, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kB"}}, indent=4)
-    lines = ["Profile Statistics", "\tTimes are in milliseconds."]
-    for domain, rows in times.items():
-        lines += ["", domain, "=" * 17, f"{'Name':<40} {'Total Count':>12} {'Time':>14} {'Min Time':>14} {'Max Time':>14} {'Avg Time':>14}"]
-        for name, row in rows.items():
-            lines.append(f"{name:<40} {row['Count']:>12} " + " ".join(f"{row[k]:>14.4f}" for k in ("Total", "Min", "Max", "Avg")))
+    lines = ["", "Profile Statistics:", "\tNote the difference in units for different entries."]
+    heads = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
+    for domain, rows in sorted(times.items()):
+        lines += [domain, "=" * 17, _row("Name", "Total Count", heads), _row("----", "-----------", ["-" * len(head) for head in heads])]
+        lines += [_row(name, row["Count"], [f"{row[k]:.4f}" for k in ("Total", "Min", "Max", "Avg")]) for name, row in rows.items()]
+        lines.append("")
     return "\n".join(lines) + "\n"
+
+
+def _row(name: str, count: object, times: Iterable[str]) -> str:
+    """A line of the table, in MXNet's columns."""
+    return f"{name:<25}{count!s:>16}" + "".join(f" {value:>16}" for value in times)
 
 
 # -- the script's own events ------------------------------------------------------------------------------------------------------
@@ -253,7 +301,7 @@ class Frame(_Range):
     """A range of a domain that is repeated, such as an iteration."""
 
     def __init__(self, domain: Domain, name: str) -> None:
-        super().__init__(domain.name, name)
+        super().__init__(f"{domain.name},frame", name)
 
 
 class Event(_Range):

@@ -75,6 +75,7 @@ assert np.int is int and np.float is float and np.object is object and np.zeros(
 assert np.product([2, 3]) == 6 and np.asscalar(np.array([3])) == 3 and "int" in added
 assert all(getattr(np, n) is v for n, v in before.items())
 assert numpy_compat.restore() == []
+assert np.fromstring(b"\\x01\\xff", dtype=np.uint8).tolist() == [1, 255] and np.fromstring("1 2", sep=" ").tolist() == [1, 2]
 """
     )
 

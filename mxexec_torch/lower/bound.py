@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from .. import ranges
 from ..errors import MXNetError
 from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
@@ -118,7 +119,7 @@ class BoundGraph:
     def _runner(self, program: Program, differentiable: bool) -> Callable[..., tuple[torch.Tensor, ...]]:
         """The program's function, or the one that recomputes mirrored nodes in backward."""
         if not differentiable or not self.mirrored or self.backend != "eager":
-            return program.run
+            return program.form()
         if program.train not in self._recomputing:
             self._recomputing[program.train] = recomputing(program, self.mirrored)
         return self._recomputing[program.train]
@@ -144,7 +145,7 @@ class BoundGraph:
     def _compute(self, program: Program, observe: Callable[[Program], Callable[..., tuple[torch.Tensor, ...]]] | None = None) -> tuple[torch.Tensor, ...]:
         """One forward pass: results, what operators write, and the output buffers."""
         differentiable = bool(program.train and self._wanted)
-        if not differentiable and observe is None and self.backend == "eager" and program.closed:
+        if not differentiable and observe is None and self.backend == "eager" and program.closed and not ranges.is_recording():
             inference, kept = program.inference
             with torch.inference_mode():
                 results = inference(*self._plain, *[t for k in kept for t in k.get(self.tensors)])

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from .. import ranges
 from ..errors import MXNetError, UnsupportedError, translated
 from ..graph import Entry, Node, topological
 from ..registry import Out
@@ -81,9 +82,31 @@ class Program:
         """The flat form as an fx graph; None when the graph has to be interpreted."""
         return None if self.interpreted else _flat_graph(self)
 
+    def form(self) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """What runs now: `run`, or while the profiler records the nested form with a range for each node."""
+        return self.ranged if ranges.is_recording() and not self.interpreted else self.run
+
+    @cached_property
+    def ranged(self) -> Callable[..., tuple[torch.Tensor, ...]]:
+        """The nested form, each node inside a range named after its operator."""
+        nested = self.nested()
+        for module in nested.children():
+            _put_in_range(module, module.mxnet_node.op.name)
+        return nested
+
     def nested(self) -> fx.GraphModule:
         """The per-node form: sub-modules are called as their MXNet nodes are (characters torch forbids become '_')."""
         return _nest(self)
+
+
+def _put_in_range(module: Any, name: str) -> None:
+    forward = module.forward
+
+    def run(*tensors: torch.Tensor) -> Any:
+        with ranges.named(name):
+            return forward(*tensors)
+
+    module.forward = run
 
 
 def build_program(
@@ -369,7 +392,8 @@ def _append_extras(node: Node, out: Out, position: Mapping[int, int], result: li
 def _run_body(node: Node, params: Any, inputs: Sequence[torch.Tensor], train: bool, device: torch.device) -> Out:
     assert node.op is not None
     try:
-        return node.op.run(params, inputs, train, device)
+        with ranges.named(node.op.name):
+            return node.op.run(params, inputs, train, device)
     except MXNetError as error:
         raise MXNetError(f"Error in operator {node.name}: {error}") from None
     except (RuntimeError, IndexError, ValueError) as error:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import ranges
 from .slots import Slots
 from .tape import state
 
@@ -67,6 +68,17 @@ def binary(lhs: Any, rhs: Any, arrays: str, scalar: str, reflected: str | None, 
     if isinstance(rhs, _NUMBERS):
         return numbers(lhs, rhs)
     raise _unsupported(rhs)
+
+
+class _Nothing:
+    """No array has this class."""
+
+
+@ranges.on_switch
+def _profiling(on: bool) -> None:
+    """While the profiler records, sums and products go through their operators: the short ways are for arrays of class `_dense` only."""
+    global _dense
+    _dense = _Nothing if on else _array_class
 
 
 def _array_plan(name: str) -> Any:

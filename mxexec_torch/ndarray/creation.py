@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import ranges
 from ..context import Context, current_context
 from ..dtypes import BFLOAT16, torch_dtype
 from ..errors import MXNetError
@@ -89,7 +90,8 @@ def _constant(value: int, operator: str, shape: Any, ctx: Context | None, dtype:
         return _fill_into(out, value, dims, kind, operator)
     ctx = _context(ctx)
     make = torch.ones if value else torch.zeros
-    return wrap(make(dims, dtype=kind, device=ctx.device), ctx)
+    with ranges.named(operator):
+        return wrap(make(dims, dtype=kind, device=ctx.device), ctx)
 
 
 def full(shape: Any, val: Any, ctx: Context | None = None, dtype: Any = mx_real_t, out: NDArray | None = None) -> NDArray:

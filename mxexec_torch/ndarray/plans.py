@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import copysign
 from typing import Any
 
 import torch
 
+from .. import ranges
 from ..context import Context
 from ..errors import MXNetError, translated
 from ..infer.rules import any_dtype, elementwise, same_dtype
@@ -32,7 +34,7 @@ class Plan:
     """
 
     __slots__ = (
-        "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "num_inputs", "op",
+        "__weakref__", "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "num_inputs", "op",
         "plain", "quick", "seen", "sparse", "visible", "zeros",
     )
 
@@ -59,15 +61,24 @@ class Plan:
         self.checks = self.checks_shape or self.checks_dtype or op.floats_only
         # the result may be sparse although all inputs are dense
         self.sparse = op.name in STORED_ONLY or self.attrs.get("forward_stype") is not None
-        self.bodies = self._bound_bodies()
-        plain_inputs = self.layout is None and self.device is None and all(spec.kind == "arg" for spec in op.inputs)
-        self.quick = self.bodies if plain_inputs and not self.sparse else None
         self.ctx: Context | None = context_argument(self.attrs["ctx"]) if self.attrs.get("ctx") else None
-        self.in_place: Callable[..., None] | None = None
-        if op.in_place is not None and not self.sparse:
-            self.in_place = functools.partial(op.in_place, **{name: self.attrs[name] for name in op.passed})
+        self.prepare()
+        _live.add(self)
         # torch's autograd through the body is all there is to recording
         self.plain = op.grad is Grad.AUTO and not op.refused_grads and op.backward_writes is None and op.name != "Cast"
+
+    def prepare(self) -> None:
+        """Binds the attributes to what runs; while the profiler records, all of it inside ranges."""
+        op = self.op
+        inference, training = self._bound_bodies()
+        if ranges.is_recording():
+            inference, training = _in_range(op.name, inference), _in_range(op.name, training)
+        self.bodies = (inference, training)
+        plain_inputs = self.layout is None and self.device is None and all(spec.kind == "arg" for spec in op.inputs)
+        self.quick = self.bodies if plain_inputs and not self.sparse else None
+        self.in_place: Callable[..., None] | None = None
+        if op.in_place is not None and not self.sparse and not ranges.is_recording():
+            self.in_place = functools.partial(op.in_place, **{name: self.attrs[name] for name in op.passed})
 
     def _bound_bodies(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
         """The body with its attributes bound, for inference and for training."""
@@ -107,6 +118,23 @@ class Plan:
         if len(self.seen) > 4096:
             self.seen.clear()
         self.seen.add(key)
+
+
+_live: weakref.WeakSet[Plan] = weakref.WeakSet()
+
+
+@ranges.on_switch
+def _profiling(_on: bool) -> None:
+    for plan in list(_live):
+        plan.prepare()
+
+
+def _in_range(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*tensors: Any, **kwargs: Any) -> Any:
+        with ranges.named(name):
+            return body(*tensors, **kwargs)
+
+    return run
 
 
 def context_argument(value: Any) -> Context:

@@ -20,6 +20,7 @@ from ... import ndarray as nd
 from ...ndarray.core import wrap
 from ...util import is_np_array, is_np_shape, set_np
 from . import sampler as _sampler
+from .workers import Workers
 
 __all__ = ["DataLoader"]
 
@@ -190,10 +191,7 @@ class DataLoader:
             if thread_pool:
                 self._worker_pool = ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=switches)
             else:
-                # forked workers share the dataset as it is; elsewhere it is pickled
-                start = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-                pool = multiprocessing.get_context(start).Pool
-                self._worker_pool = pool(self._num_workers, initializer=_worker_initializer, initargs=(dataset, *switches))
+                self._worker_pool = Workers(self._num_workers, _worker_initializer, (dataset, *switches))
         self._iter: Any = None
         if auto_reload:
             self.refresh()
