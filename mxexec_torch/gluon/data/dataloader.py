@@ -68,10 +68,7 @@ def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
 
 
 class _BatchPickler(ForkingPickler):
-    """Dense arrays travel in shared memory: the message holds where they are.
-
-    Short messages also mean that a worker is not stopped in the middle of one, which the parent would wait for without end.
-    """
+    """Dense arrays travel in shared memory: the message holds where they are."""
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is nd.NDArray and obj.context.device_type != "gpu":
@@ -79,15 +76,15 @@ class _BatchPickler(ForkingPickler):
         return NotImplemented
 
 
-def _packed(batch: Any) -> bytes:
+def _packed(answer: Any) -> bytes:
     buffer = io.BytesIO()
-    _BatchPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batch)
+    _BatchPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(answer)
     return buffer.getvalue()
 
 
-def _worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any = None) -> bytes:
-    """A batch, pickled, in a worker process."""
-    return _packed(batchify_fn([_worker_dataset[i] for i in samples]))
+def _worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any = None) -> Any:
+    """A batch, in a worker process."""
+    return batchify_fn([_worker_dataset[i] for i in samples])
 
 
 def _thread_worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any) -> Any:
@@ -133,19 +130,13 @@ class _MultiWorkerIter:
         except Exception:
             self._worker_pool.terminate()
             raise
-        batch = pickle.loads(found) if self._dataset is None else found  # bytes of this program's own workers
+        batch = pickle.loads(found) if isinstance(found, bytes) else found  # bytes of workers of other packages, which MXNet's loader reads too
         return batch if self._pin is None else _as_in_context(batch, self._pin)
 
     next = __next__
 
     def __iter__(self) -> _MultiWorkerIter:
         return self
-
-    def __del__(self) -> None:
-        if self._dataset is None:  # batches that nobody fetched hold shared memory until they are opened
-            for result in self._waiting:
-                if result.ready() and result.successful():
-                    pickle.loads(result.get())
 
 
 def _batches_of(
@@ -191,7 +182,7 @@ class DataLoader:
             if thread_pool:
                 self._worker_pool = ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=switches)
             else:
-                self._worker_pool = Workers(self._num_workers, _worker_initializer, (dataset, *switches))
+                self._worker_pool = Workers(self._num_workers, _worker_initializer, (dataset, *switches), _packed)
         self._iter: Any = None
         if auto_reload:
             self.refresh()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ _SMALL = 16384  # bytes: larger tasks are sent to idle workers only, since a pip
 _LOOK = 5.0  # seconds after which an idle worker looks whether its parent is still there
 
 
-def _serve(pipe: Connection, parent: int, initializer: Callable[..., None], arguments: Sequence[Any]) -> None:
+def _serve(pipe: Connection, parent: int, initializer: Callable[..., None], arguments: Sequence[Any], packed: Callable[[Any], bytes]) -> None:
     """A worker: answers each (function, arguments) with (True, result) or (False, exception) until the pipe or the parent is gone."""
     initializer(*arguments)
     while True:
@@ -41,7 +42,7 @@ def _serve(pipe: Connection, parent: int, initializer: Callable[..., None], argu
         except Exception as error:  # noqa: BLE001 - the user's code may raise anything; it is raised again in the parent
             answer = (False, ExceptionWithTraceback(error, error.__traceback__))
         try:
-            pipe.send(answer)
+            pipe.send_bytes(packed(answer))
         except BrokenPipeError:
             return
         except Exception as error:  # noqa: BLE001 - a result or an exception that does not pickle
@@ -51,9 +52,9 @@ def _serve(pipe: Connection, parent: int, initializer: Callable[..., None], argu
 class _Worker:
     """One process and the tasks that are for it, in order."""
 
-    def __init__(self, context: Any, initializer: Callable[..., None], arguments: Sequence[Any]) -> None:
+    def __init__(self, context: Any, *task: Any) -> None:
         self._pipe, end = context.Pipe()
-        self.process = context.Process(target=_serve, args=(end, os.getpid(), initializer, arguments), daemon=True)
+        self.process = context.Process(target=_serve, args=(end, os.getpid(), *task), daemon=True)
         self.process.start()
         end.close()
         self._unsent: deque[tuple[_Task, bytes]] = deque()
@@ -125,12 +126,13 @@ class _Task:
 class Workers:
     """Processes that take turns. The part of multiprocessing.Pool that DataLoaders use: `apply_async` and `terminate`.
 
-    initializer(*arguments) runs first in each process. Where the platform has fork, workers share what the parent has in memory.
+    initializer(*arguments) runs first in each process. packed: pickles an answer there; the parent reads it as soon as it is noticed, so that
+    shared memory which it names does not wait for a caller. Where the platform has fork, workers share what the parent has in memory.
     """
 
-    def __init__(self, count: int, initializer: Callable[..., None], arguments: Sequence[Any]) -> None:
+    def __init__(self, count: int, initializer: Callable[..., None], arguments: Sequence[Any], packed: Callable[[Any], bytes] = pickle.dumps) -> None:
         context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
-        self._workers = [_Worker(context, initializer, arguments) for _ in range(count)]
+        self._workers = [_Worker(context, initializer, arguments, packed) for _ in range(count)]
         self._turn = 0
 
     def apply_async(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> _Task:
