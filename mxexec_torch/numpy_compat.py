@@ -42,7 +42,7 @@ def _refuses_binary_text() -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            np.fromstring(b"\x01", dtype=np.uint8)
+            getattr(np, "fromstring")(b"\x01", dtype=np.uint8)  # noqa: B009 - gone from the type stubs
         except ValueError:
             return True
     return False
@@ -50,14 +50,14 @@ def _refuses_binary_text() -> bool:
 
 def _restore_fromstring() -> None:
     """NumPy 2.3 took away fromstring's reading of bytes, with which old scripts read idx and cifar files."""
-    text = np.fromstring
+    text: Any = np.fromstring
 
     def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **kwargs: Any) -> Any:
         if sep:
             return text(string, dtype=dtype, count=count, sep=sep, **kwargs)
         return np.frombuffer(string.encode("latin1") if isinstance(string, str) else string, dtype=dtype, count=count).copy()
 
-    np.fromstring = fromstring
+    setattr(np, "fromstring", fromstring)  # noqa: B010 - a wider type than NumPy's
 
 
 def restore() -> list[str]:

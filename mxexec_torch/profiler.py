@@ -63,7 +63,8 @@ class _Session:
             return
         ended, self._torch = self._torch, None
         ended.stop()
-        start = ended.profiler.kineto_results.trace_start_ns() / 1000 if ended.profiler is not None else 0.0  # torch counts from there
+        kineto: Any = ended.profiler.kineto_results if ended.profiler is not None else None
+        start = 0.0 if kineto is None else kineto.trace_start_ns() / 1000  # torch counts from there
         for domain, name, event, duration in _operators(ended.events() or ()):
             place = {"pid": os.getpid(), "tid": event.thread}
             self.events.append({"name": name, "cat": domain, "ph": "X", "ts": start + event.time_range.start, "dur": duration, **place})

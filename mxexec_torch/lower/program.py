@@ -91,7 +91,7 @@ class Program:
         """The nested form, each node inside a range named after its operator."""
         nested = self.nested()
         for module in nested.children():
-            _put_in_range(module, module.mxnet_node.op.name)
+            _put_in_range(module)
         return nested
 
     def nested(self) -> fx.GraphModule:
@@ -99,8 +99,8 @@ class Program:
         return _nest(self)
 
 
-def _put_in_range(module: Any, name: str) -> None:
-    forward = module.forward
+def _put_in_range(module: Any) -> None:
+    forward, name = module.forward, module.mxnet_node.op.name
 
     def run(*tensors: torch.Tensor) -> Any:
         with ranges.named(name):
