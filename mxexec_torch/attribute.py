@@ -16,12 +16,12 @@ class _CurrentMeta(type):
 
     @property
     def current(cls) -> AttrScope:
-        warnings.warn("AttrScope.current is deprecated, use a with statement instead", DeprecationWarning, stacklevel=2)
+        warnings.warn("AttrScope.current has been deprecated. It is advised to use the `with` statement with AttrScope.", DeprecationWarning, stacklevel=2)
         return current_scope()
 
     @current.setter
     def current(cls, scope: AttrScope) -> None:
-        warnings.warn("AttrScope.current is deprecated, use a with statement instead", DeprecationWarning, stacklevel=2)
+        warnings.warn("AttrScope.current has been deprecated. It is advised to use the `with` statement with AttrScope.", DeprecationWarning, stacklevel=2)
         AttrScope._current.value = scope
 
 

@@ -14,7 +14,7 @@ class _CurrentMeta(type):
 
     @property
     def current(cls) -> NameManager:
-        warnings.warn("NameManager.current is deprecated, use a with statement instead", DeprecationWarning, stacklevel=2)
+        warnings.warn("NameManager.current has been deprecated. It is advised to use the `with` statement with NameManager.", DeprecationWarning, stacklevel=2)
         return current_manager()
 
     @current.setter

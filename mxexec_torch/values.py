@@ -283,7 +283,7 @@ def OneOf(*choices: str | None) -> ValueType:  # noqa: N802 - reads as a type in
     def convert(value: Any) -> str | None:
         return parse(_enum_text(value))
 
-    return ValueType(f"{{{listed}}}", f"{{{listed}}}", parse, convert, lambda v: f"'{v}'", accepts_none=optional)
+    return ValueType(f"{{{listed}}}", "int", parse, convert, lambda v: f"'{v}'", accepts_none=optional)  # MXNet keeps enumerations as int
 
 
 def _enum_text(value: Any) -> str:

@@ -351,3 +351,34 @@ def test_random_functions_choose_by_parameter_type() -> None:
     for wrong, error in (((0, v()), AssertionError), ((v(), 0), AssertionError), (("0", 1), ValueError)):
         with pytest.raises(error, match="Distribution parameters"):
             random.uniform(*wrong)
+
+
+# -- names and texts that old code compares --------------------------------------------------------------------------------------
+def test_published_names_and_deprecation_texts() -> None:
+    assert mx.sym.symbol.__all__[:4] == ["Symbol", "var", "Variable", "Group"] and "fromjson" not in mx.sym.symbol.__all__
+    for cls in (mx.AttrScope, mx.name.NameManager):
+        with pytest.warns(DeprecationWarning, match=f"{cls.__name__}.current has been deprecated. It is advised to use the `with` statement"):
+            assert isinstance(cls.current, cls)
+    assert [c.__name__ for c in mx.base.NotImplementedForSymbol.__mro__[:3]] == ["NotImplementedForSymbol", "MXNetError", "RuntimeError"]
+
+
+def test_types_that_have_no_arrays_are_not_inferred() -> None:
+    with pytest.warns(UserWarning, match="Cannot decide type"):
+        assert mx.sym.Variable("a").infer_type(a="uint16") == (None, None, None)
+
+
+def test_numpy_array_scopes_are_per_thread() -> None:
+    seen = []
+    with mx.np_array(True):
+        thread = threading.Thread(target=lambda: seen.append(mx.is_np_array()))
+        thread.start()
+        thread.join()
+        assert mx.is_np_array()
+    assert seen == [False] and not mx.is_np_array()
+    assert mx.util._NumpyArrayScope(True)._is_np_array
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2], object), np.array(["1", "2"]), np.array([1 + 1j, 2])])
+def test_executors_take_what_numpy_converts(value: object) -> None:
+    exe = (mx.sym.Variable("a") * 2).bind(mx.cpu(), [mx.nd.zeros(2)])
+    assert exe.forward(a=value)[0].asnumpy().tolist() == [2, 4]

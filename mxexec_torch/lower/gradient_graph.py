@@ -193,7 +193,7 @@ def _is_zero(entry: GradEntry) -> bool:
 def _stays_zero(node: Node) -> bool:
     """Whether the gradient of a zero gradient is written as zeros: so it is for tensor operators (MakeNonlossGradNode), not for layers."""
     assert node.op is not None
-    return node.op.name == "SoftmaxActivation" or (node.op.source.startswith("src/operator/tensor/") and node.op.name != "where")
+    return node.op.name == "SoftmaxActivation" or ("src/operator/tensor/" in node.op.doc and node.op.name != "where")
 
 
 def _zeros(node: Node, mirror: GradNode | None) -> list[GradEntry | None]:

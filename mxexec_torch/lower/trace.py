@@ -84,7 +84,7 @@ def lower_node(
         raise MXNetError(f"Error in operator {name}: {op.name} does not accept inputs of shapes {given}: {error}") from error
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def _trace(signature: Signature) -> LoweredNode:
     op, attrs = signature.op, signature.attrs
     _, _, shapes, dtypes, train, device, _ = signature.key

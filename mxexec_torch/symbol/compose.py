@@ -171,4 +171,4 @@ def unknown_inputs(given: Mapping[str, Any], known: Sequence[str]) -> MXNetError
     unknown = next((key for key in given if key not in known), None)
     if unknown is None:
         return MXNetError(f"Symbol.Compose: keyword arguments {sorted(given)} do not match the inputs one to one.\nCandidate arguments:\n{listed}")
-    return MXNetError(f"Symbol.Compose Keyword argument name {unknown} not found.\nCandidate arguments:\n{listed}")
+    return MXNetError(f"Symbol.ComposeKeyword argument name {unknown} not found.\nCandidate arguments:\n{listed}")

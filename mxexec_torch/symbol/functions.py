@@ -149,7 +149,7 @@ def _variadic_function(op: OpDef, func_name: str, hint: str) -> Callable[..., An
         if counter and counter not in values:
             attrs.setdefault(counter, str(len(args) + len(symbols)))
         if args and symbols:
-            raise TypeError("Operators with variable length input can only accept input Symbols either as positional or keyword arguments, not both")
+            raise TypeError("Operators with variable length input can only accept inputSymbols either as positional or keyword arguments, not both")
         entries = [single_entry(v, f"Argument {i}") for i, v in enumerate(args)]
         return symbol_class()(visible_entries(make_node(op, full_name, attrs, entries, symbols)))
 

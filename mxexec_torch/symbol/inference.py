@@ -23,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MAX_DIM = 2**31 - 1
+_FILES_ONLY = ("int16", "uint16", "uint32", "uint64")  # types that MXNet 1.9.1 has codes for, and no arrays of
 
 
 def from_user_shape(shape: Sequence[int] | None) -> Shape | None:
@@ -105,10 +106,10 @@ def infer_type(entries: Sequence[Entry], given: Mapping[str, torch.dtype], parti
 def legacy_type(value: Any) -> torch.dtype | None:
     """The torch type of an `infer_type` keyword; None for types that MXNet does not have. Errors: TypeError for what is no type at all."""
     if isinstance(value, torch.dtype) or (isinstance(value, str) and value in NAME_TO_CODE):
-        return NAME_TO_TORCH.get(name_of(value))
+        return None if name_of(value) in _FILES_ONLY else NAME_TO_TORCH.get(name_of(value))
     dtype = np.dtype(value)
     name = "bfloat16" if dtype.names == ("bfloat16",) else dtype.name
-    return NAME_TO_TORCH.get(name)
+    return None if name in _FILES_ONLY else NAME_TO_TORCH.get(name)
 
 
 def _decided(order: Sequence[Node], known: Inferred, done: Any) -> bool:

@@ -22,9 +22,9 @@ from .debug import graph_debug_str
 from .fluent import Fluent
 from .inference import InferenceMethods
 
-__all__ = [
-    "Group", "Symbol", "Variable", "arange", "eye", "fromjson", "full", "histogram", "hypot", "linspace", "load", "load_json", "maximum", "minimum",
-    "ones", "pow", "power", "split_v2", "var", "zeros",
+__all__ = [  # MXNet's, in its order; `fromjson` is one more name of load_json
+    "Symbol", "var", "Variable", "Group", "load", "load_json", "pow", "power", "maximum", "minimum", "hypot", "eye", "zeros", "ones", "full", "arange",
+    "linspace", "histogram", "split_v2",
 ]  # fmt: skip
 
 _STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
@@ -160,6 +160,8 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
 
     def attr(self, key: str) -> str | None:
         """One attribute of the node as text, None when it is not set; 'name' and 'op_name' count as attributes."""
+        if not isinstance(key, str):
+            raise AttributeError(f"{type(key).__name__!r} object has no attribute 'encode': attribute names are strings")
         node = self._single_node()
         if node is None:
             return None
@@ -315,6 +317,8 @@ class Symbol(Fluent, InferenceMethods, SymbolBase):
 
     def get_backend_symbol(self, backend: str) -> Symbol:
         """A copy of this symbol, see `optimize_for`. Errors: MXNetError for backends that MXNet's CPU build does not have."""
+        if not isinstance(backend, str):
+            raise AttributeError(f"{type(backend).__name__!r} object has no attribute 'encode': a backend is named by a string")
         if backend not in _BACKENDS:
             raise MXNetError(f"SubgraphProperty {backend} is not found in SubgraphBackendRegistry: known are {', '.join(_BACKENDS)}")
         return self.__copy__()
