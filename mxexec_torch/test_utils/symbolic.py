@@ -158,9 +158,10 @@ def check_numeric_gradient(
     eps = get_tolerance(executor.outputs[0], numeric_eps, default_numeric_eps())
     assert dtype is np.float64 or eps >= 1e-5, f"a step of {eps} needs float64"
     executor.backward()
-    expected = numeric_grad(executor, {**values, projection: arguments[projection].asnumpy()}, state_values, eps, use_forward_train, dtype)
+    wanted = {name: values[name] for name, request in requests.items() if request != "null"}
+    expected = numeric_grad(executor, wanted, state_values, eps, use_forward_train, dtype)
     for name, request in requests.items():
-        _check_gradient(name, request, expected[name], before[name], executor.grad_dict[name], rtol, atol, "NUMERICAL")
+        _check_gradient(name, request, expected.get(name), before[name], executor.grad_dict[name], rtol, atol, "NUMERICAL")
 
 
 def _check_gradient(
