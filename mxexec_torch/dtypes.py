@@ -21,19 +21,23 @@ NAME_TO_TORCH: dict[str, torch.dtype] = {name: getattr(torch, name) for name in 
 TORCH_TO_NAME: dict[torch.dtype, str] = {dtype: name for name, dtype in NAME_TO_TORCH.items()}
 
 _NUMPY: dict[str, type] = {name: np.dtype(name).type for name in CODE_TO_NAME.values() if name != "bfloat16"}
+# The usual forms at the price of a look-up: NumPy takes microseconds to say a dtype's name.
+_NAMES: dict[Any, str] = {
+    **{name: name for name in NAME_TO_CODE}, **TORCH_TO_NAME, **{kind: name for name, kind in _NUMPY.items()},
+    **{np.dtype(name): name for name in _NUMPY},
+}  # fmt: skip
 # MXNet hands out bfloat16 arrays under the structured type np.dtype([("bfloat16", np.uint16)]).
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 
 
 def name_of(dtype: Any) -> str:
     """The name ('float32', ...) of anything that denotes an element type; TypeError when it denotes none that MXNet has."""
-    if isinstance(dtype, str) and dtype in NAME_TO_CODE:
-        return dtype
+    try:
+        return _NAMES[dtype]
+    except (KeyError, TypeError):  # TypeError: not hashable
+        pass
     if isinstance(dtype, torch.dtype):
-        name = TORCH_TO_NAME.get(dtype)
-        if name is None:
-            raise TypeError(f"element type {dtype} does not exist in MXNet")
-        return name
+        raise TypeError(f"element type {dtype} does not exist in MXNet")
     if dtype is BFLOAT16 or (isinstance(dtype, np.dtype) and dtype.names == ("bfloat16",)):
         return "bfloat16"
     name = str(np.dtype(dtype).name)
