@@ -19,7 +19,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,run,info,im2rec,matrix}")
     commands.add_parser("demo", help="train a LeNet with legacy code and run a legacy checkpoint, beside MXNet 1.9.1's figures")
     run = commands.add_parser("run", help="run a script in which `import mxnet` means this package")
-    names = "give scripts the NumPy 1.x names (np.bool, np.int, ...) that this NumPy lacks"
+    names = "give scripts the names of NumPy 1.x and of older Pythons (np.bool, collections.Iterable, ...) that these lack"
     run.add_argument("--numpy-compat", action=argparse.BooleanOptionalAction, default=True, help=names)
     run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as in `python -m`")
     run.add_argument("script", help="the script, or with -m the module")
@@ -33,13 +33,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(script: str, arguments: Sequence[str], as_module: bool, numpy_names: bool) -> int:
+def _run(script: str, arguments: Sequence[str], as_module: bool, old_names: bool) -> int:
     """Runs the script as `python script arguments...` would. Its exit status is ours (SystemExit passes through)."""
-    from . import as_mxnet, numpy_compat
+    from . import as_mxnet, numpy_compat, python_compat
 
     as_mxnet.install()
-    if numpy_names:
+    if old_names:
         numpy_compat.restore()
+        python_compat.restore()
     if not as_module and not os.path.exists(script):
         print(f"mxexec-torch: no such script: {script}", file=sys.stderr)
         return 2

@@ -36,8 +36,10 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_run_numpy_compat(tmp_path: Path) -> None:
-    """Legacy scripts find NumPy's old names, unless told otherwise."""
-    (tmp_path / "script.py").write_text("import numpy as np\nprint(np.int)\n")
+    """Legacy scripts find NumPy's and Python's old names, unless told otherwise."""
+    old = "import collections, inspect, time, imp\nimport xml.etree.cElementTree as ET\nassert isinstance([], collections.Iterable) and time.clock() >= 0\n"
+    old += "assert inspect.getargspec(lambda a, *b: 0).varargs == 'b' and imp.new_module('m') and ET.fromstring('<a/>').tag == 'a'\n"
+    (tmp_path / "script.py").write_text(old + "import numpy as np\nprint(np.int)\n")
     for options in ((), ("--numpy-compat",)):
         assert "<class 'int'>" in command("run", *options, str(tmp_path / "script.py")).stdout
     assert "AttributeError" in command("run", "--no-numpy-compat", str(tmp_path / "script.py")).stderr
