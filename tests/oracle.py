@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["Oracle", "OracleUnavailable", "environment", "interpreter"]
+__all__ = ["Oracle", "OracleDied", "OracleUnavailable", "environment", "interpreter"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("mxnet==1.9.1", "numpy==1.23.5")
@@ -78,6 +78,10 @@ def _make(home: Path) -> None:
             raise OracleUnavailable(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-400:]}")
 
 
+class OracleDied(RuntimeError):
+    """MXNet ended the process."""
+
+
 class Oracle:
     """A worker process with MXNet: `oracle.call(function, *arguments)` runs a module-level function of `tests` there.
 
@@ -86,13 +90,16 @@ class Oracle:
     """
 
     def __init__(self, onednn: bool = False, timeout: float = 120.0) -> None:
-        env = {**environment(), "MXNET_MKLDNN_ENABLED": str(int(onednn))}
+        self._env = {**environment(), "MXNET_MKLDNN_ENABLED": str(int(onednn))}
         self._timeout = timeout
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
         command = [interpreter(), "-m", "tests.oracle", "--serve"]
-        self._process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return subprocess.Popen(command, cwd=ROOT, env=self._env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The function's result. Errors: RuntimeError when it raises, or when the process dies or does not answer in time."""
+        """The function's result. Errors: RuntimeError when it raises; OracleDied when it dies or does not answer in time (the next call has a new one)."""
         watch = threading.Timer(self._timeout, self._process.kill)
         watch.start()
         try:
@@ -100,7 +107,9 @@ class Oracle:
             _send(self._process.stdin, (_importable(function), function.__qualname__, arguments))
             worked, value = _receive(self._process.stdout)
         except (EOFError, BrokenPipeError):
-            raise RuntimeError(f"the oracle died or took over {self._timeout:.0f} s in {function.__qualname__}{arguments!r:.500}") from None
+            self.close()
+            self._process = self._start()
+            raise OracleDied(f"the oracle died or took over {self._timeout:.0f} s in {function.__qualname__}{arguments!r:.500}") from None
         finally:
             watch.cancel()
         if not worked:

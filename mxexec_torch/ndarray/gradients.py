@@ -91,7 +91,8 @@ def backward(heads: Sequence[NDArray], head_grads: Sequence[NDArray | None], ret
     records, roots, seeds = _roots(heads, head_grads)
     below = records_below(records)
     leaves = [leaf for leaf in leaves_of(below) if leaf.req != "null"]
-    if not leaves:
+    labels = [r for record in below if getattr(record.op, "untouched_grads", ()) for r in record.inputs if r.leaf is not None]
+    if not leaves and not labels:
         raise MXNetError("Check failed: xs.size() > 0: There are no inputs in computation graph that require gradients.")
     found = _run(roots, seeds, [leaf.alias for leaf in leaves], retain_graph, False, train_mode)
     for leaf, gradient in zip(leaves, found, strict=True):

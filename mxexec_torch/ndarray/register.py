@@ -82,8 +82,9 @@ def _compile(op: OpDef, name: str) -> Callable[..., Any]:
 
 def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
     """A function of a fixed number of array parameters, its attributes after them."""
-    arrays = [spec.name for spec in op.inputs]
-    attributes = [n for n, _ in op.argument_table() if n not in arrays]  # the listed ones; others arrive in kwargs
+    listed_names = [n for n, _ in op.argument_table()]
+    arrays = [spec.name for spec in op.inputs if spec.name in listed_names]
+    attributes = [n for n in listed_names if n not in arrays]  # the listed ones; others arrive in kwargs
     plans: dict[Any, Plan] = {}
 
     def make(values: tuple[Any, ...]) -> Plan:
@@ -117,9 +118,9 @@ def _fixed(op: OpDef, name: str) -> Callable[..., Any]:
         lines += [f"    if plan.zeros and not plan.serves({values}):", f"        plan = _make({values})"]
     else:
         lines += ["    plan = _only"]
-    if not arrays:
+    if not op.inputs:
         lines += ["    if out is None:", "        return _run(plan, (), None)"]
-    else:
+    elif len(arrays) == len(op.inputs):  # else MXNet publishes no parameter for some, and refuses the call
         optional = len(list(itertools.takewhile(lambda array: array in op.present, reversed(arrays))))
         for count in range(len(arrays), len(arrays) - optional - 1, -1):
             lines += _dense_call(arrays[:count], arrays[count:])

@@ -30,6 +30,10 @@ def _check_shapes(data: Dims, label: Dims, lengths: list[Dims]) -> None:
 
 
 def _ctc_shape(a: Attrs, s: Shapes) -> None:
+    for name, rank in (("data", 3), ("label", 2)):
+        known = s.get(name)
+        if known is not None and len(known) != rank:
+            raise s.fail(f"{name} of CTCLoss has {rank} dimensions, got shape {show(known)}")
     if not all(complete(x) for x in s.inputs):
         return
     data, label, *lengths = s.inputs

@@ -24,6 +24,8 @@ def _float_matrix(what: str, *inputs: Tensor) -> None:
             raise MXNetError(f"{what}: this operation only supports 32-bit and 64-bit floating point, got {str(x.dtype).removeprefix('torch.')}")
         if x.ndim < 2:
             raise MXNetError(f"{what} needs matrices in the last two axes, got shape {show(tuple(x.shape))}")
+    if any(x.ndim != inputs[0].ndim for x in inputs):
+        raise MXNetError(f"{what} needs arrays of one rank, got shapes {', '.join(show(tuple(x.shape)) for x in inputs)}")
 
 
 def _square(what: str, *inputs: Tensor) -> None:

@@ -123,6 +123,9 @@ def _pool(x: Tensor, kernel: Ints, stride: Ints, pad: Ints, kind: str, conventio
         x, kernel, stride, pad = x.unsqueeze(2), (1, *kernel), (1, *stride), (0, *pad)
     sizes = x.shape[2:]
     ends = [out_size(n, k, t, p, convention) for n, k, t, p in zip(sizes, kernel, stride, pad, strict=True)]
+    if 0 in x.shape[:2]:
+        out = x.new_zeros((*x.shape[:2], *ends))
+        return out.squeeze(2) if flat else out
     over = tuple(max(0, (o - 1) * t + k - n - 2 * p) for o, n, k, t, p in zip(ends, sizes, kernel, stride, pad, strict=True))
     # torch's ceil_mode drops a last window that starts beyond the input; MXNet keeps it.
     torch_agrees = all((o - 1) * t < n + p for o, n, t, p in zip(ends, sizes, stride, pad, strict=True))

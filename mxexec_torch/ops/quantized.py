@@ -234,6 +234,8 @@ def _concat_shape(a: Attrs, s: Shapes) -> None:
 def _concat_dtype(a: Attrs, t: Dtypes) -> None:
     data = t.inputs[: a.num_args]
     float_inputs(a.num_args)(a, t)
+    if any(d not in (None, torch.int8, torch.uint8) for d in data):
+        raise t.fail(f"quantized_concat joins int8 and uint8 arrays, got {', '.join(str(d).removeprefix('torch.') for d in data)}")
     if None not in data:
         t.unify_out(torch.int8 if torch.int8 in data else torch.uint8)
 

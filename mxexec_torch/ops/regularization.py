@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+import torch
 import torch.nn.functional as F
 
 from ..errors import MXNetError
@@ -49,10 +50,10 @@ def _moving_average(a: Attrs, inputs: Mapping[str, Tensor], tensors: Sequence[Te
 
 
 def _penalty_dtype(a: Attrs, t: Dtypes) -> None:
-    known = t.get("data") or t.out()
-    t.unify("data", known)
-    t.unify("moving_avg", known)
-    t.unify_out(known)
+    """MXNet's old operator interface knows float32 here."""
+    t.unify("data", torch.float32)
+    t.unify("moving_avg", torch.float32)
+    t.unify_out(torch.float32)
 
 
 @op(

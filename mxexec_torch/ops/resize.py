@@ -205,4 +205,6 @@ def bilinear_resize(
         raise MXNetError(f"BilinearResize2D needs data (batch, channel, y, x), got shape {list(data.shape)}")
     a = Attrs(height=height, width=width, scale_height=scale_height, scale_width=scale_width, mode=mode)
     size = _resized(a, tuple(data.shape), None if like is None else tuple(like.shape))
+    if 0 in data.shape or 0 in size:
+        return data.new_zeros((*data.shape[:2], *size))
     return F.interpolate(data, size=size, mode="bilinear", align_corners=align_corners)

@@ -68,7 +68,7 @@ def _square(a: Attrs, data: Dims) -> Dims:
 
 
 @op(
-    "ROIPooling", aliases=("_npx_roi_pooling",), outputs=("output", "maxidx"), visible=1, shape=_region_shape((5,), _plain),
+    "ROIPooling", floats_only=True, aliases=("_npx_roi_pooling",), outputs=("output", "maxidx"), visible=1, shape=_region_shape((5,), _plain),
     check=_check_pooled_size,
 )  # fmt: skip
 def roi_pooling(data: Tensor, rois: Tensor, /, *, pooled_size: Shape, spatial_scale: Scale) -> tuple[Tensor, Tensor]:
@@ -82,7 +82,7 @@ def roi_pooling(data: Tensor, rois: Tensor, /, *, pooled_size: Shape, spatial_sc
     return out, where.to(data.dtype)
 
 
-@op("_contrib_ROIAlign", shape=_region_shape((5,), _align), check=_check_pooled_size)
+@op("_contrib_ROIAlign", floats_only=True, shape=_region_shape((5,), _align), check=_check_pooled_size)
 def roi_align_op(
     data: Tensor, rois: Tensor, /, *, pooled_size: Shape, spatial_scale: Scale, sample_ratio: Int = -1, position_sensitive: Bool = False,
     aligned: Bool = False,
@@ -99,7 +99,7 @@ def roi_align_op(
     return roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, position_sensitive, aligned)
 
 
-@op("_contrib_RROIAlign", shape=_region_shape((6,), _plain), check=_check_pooled_size, grad=Grad.MISSING)
+@op("_contrib_RROIAlign", floats_only=True, shape=_region_shape((6,), _plain), check=_check_pooled_size, grad=Grad.MISSING)
 def rotated_roi_align_op(data: Tensor, rois: Tensor, /, *, pooled_size: Shape, spatial_scale: Scale, sampling_ratio: Int = -1) -> Tensor:
     """ROIAlign over rotated boxes; MXNet defines no gradient.
 

@@ -85,6 +85,8 @@ def grid_generator(
 
     affine: data (n, 6) -> (n, 2, *target_shape); warp: data (n, 2, h, w) of pixel shifts -> same shape. Source: src/operator/grid_generator-inl.h
     """
+    if data.dtype != torch.float32:
+        raise MXNetError(f"GridGenerator takes float32, other element types are not supported, got {str(data.dtype).removeprefix('torch.')}")
     if transform_type == "affine":
         _check_target(target_shape)
         if data.ndim != 2 or data.shape[1] != 6:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from ..oracle import Oracle, OracleUnavailable
+
+COUNTS: Counter[str] = Counter()  # what was compared
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says how much was compared."""
+    if COUNTS:
+        terminalreporter.write_line("live comparison: " + ", ".join(f"{count} {what}" for what, count in COUNTS.items()))
 
 
 @pytest.fixture(scope="session")

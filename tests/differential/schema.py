@@ -25,6 +25,7 @@ from .seeds import SEEDS
 __all__ = ["EXCLUDED", "examples", "mutated", "operators"]
 
 FLOATS = ("float16", "float32", "float64")
+KINDS = ("sizes", "one", "rank", "zero", "types", "type", "attr", "attr", "attr", "add", "null")
 WHOLE = ("int32", "int64", "int8", "uint8")
 # Files, user code, graph bodies, placeholders and names whose output is memory that MXNet leaves as it finds it.
 EXCLUDED = {
@@ -33,6 +34,8 @@ EXCLUDED = {
     "_sparse_retain", "_square_sum", "_onehot_encode", "reset_arrays", "_copyto", "_set_value", "_contrib_SparseEmbedding", "_empty",
     "_contrib_calibrate_entropy", "_backward_gather_nd", "_contrib_quantize_asym",
 }  # fmt: skip
+# MXNet's gradients of these are neither added nor written where grad_req='add' asks for addition: intermediate results end up in them.
+ADDED_WRONGLY = ("_contrib_boolean_mask", "_contrib_hawkesll", "_linalg_")
 
 
 @functools.cache
@@ -116,13 +119,23 @@ def _other(array: Array, shape: tuple[int, ...]) -> Array:
     return uniform(*shape, low=float(made.min()) if made.size else 0.0, high=float(made.max()) if made.size else 1.0, dtype=array.dtype)
 
 
+def _requested(draw: st.DrawFn, case: Case, definition: OpDef, kind: str) -> Case:
+    """The case with its gradients added to what is there, or with one of them not asked for."""
+    wanted = case.grad_names([i.name for i in definition.inputs if i.kind == "aux"])
+    if not wanted:
+        return case
+    if kind == "null":
+        return dataclasses.replace(case, grad=[n for n in wanted if n != draw(st.sampled_from(wanted))])
+    return case if definition.name.startswith(ADDED_WRONGLY) else dataclasses.replace(case, req="add")
+
+
 @st.composite
 def mutated(draw: st.DrawFn, name: str) -> Case:
     """A case of this operator with some of: other sizes, another shape for one input, other element types, other attributes."""
     case = draw(st.sampled_from(_seeds()[name]))
     definition = registry.get(name)
     attrs = dict(case.attrs)
-    for kind in draw(st.lists(st.sampled_from(["sizes", "one", "rank", "zero", "types", "type", "attr", "attr", "attr"]), max_size=3, unique=True)):
+    for kind in draw(st.lists(st.sampled_from(KINDS), max_size=3, unique=True)):
         if case.sample and kind != "attr":
             continue  # moments need many draws
         inputs = dict(case.inputs)
@@ -137,6 +150,9 @@ def mutated(draw: st.DrawFn, name: str) -> Case:
                     attrs[spec.name] = _attribute(draw, spec, attrs.get(spec.name, spec.default))
             continue
         if not names:
+            continue
+        if kind in ("add", "null"):
+            case = _requested(draw, case, definition, kind)
             continue
         if kind == "types":
             dtype = draw(st.sampled_from(FLOATS + WHOLE))
@@ -161,7 +177,7 @@ def mutated(draw: st.DrawFn, name: str) -> Case:
                 inputs[chosen] = _other(array, (extra, *array.shape) if draw(st.booleans()) or len(array.shape) < 2 else array.shape[1:])
         case = dataclasses.replace(case, inputs=inputs)
     arrays = ", ".join(f"{n}={a.dtype}{list(a.shape)}" for n, a in case.inputs.items())
-    label = f"{arrays} {sorted((k, v) for k, v in attrs.items())} {case.req}{' np_shape' if case.np_shape else ''} from {case.label}"
+    label = f"{arrays} {sorted((k, v) for k, v in attrs.items())} {case.req} {case.grad or ''}{' np_shape' if case.np_shape else ''} from {case.label}"
     return dataclasses.replace(case, attrs=attrs, label=label, error=False)
 
 

@@ -147,7 +147,9 @@ class _SVMOutput(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         out, label = ctx.saved_tensors
         margin, coefficient, use_linear = ctx.settings
-        x = out.reshape(-1, out.shape[-1])
+        if not out.numel():
+            return torch.zeros_like(out), None, None, None, None
+        x = out.flatten(0, -2)
         index, inside = _one_hot_terms(label.reshape(-1), x.shape[1])
         sign = x.new_ones(()).expand(x.shape).scatter_add(1, index, inside.to(x.dtype) * -2)  # -1 at the label, +1 elsewhere
         slack = margin + sign * x

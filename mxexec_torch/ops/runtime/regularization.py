@@ -15,7 +15,7 @@ Tensor = torch.Tensor
 
 def moved_average(data: Tensor, average: Tensor, momentum: float) -> Tensor:
     """The running mean activation of each unit after one more batch."""
-    batch = data.reshape(data.shape[0], data.shape[1], -1).sum(2).mean(0)
+    batch = data.unsqueeze(2).flatten(2).sum(2).mean(0)
     return average * momentum + batch * (1 - momentum)
 
 
