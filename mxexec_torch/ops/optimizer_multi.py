@@ -54,7 +54,7 @@ def _rules(parts: Sequence[str], shared: Sequence[str] = (), number: str = "num_
                 t.unify(i * size + j, torch.float32 if parts[j] in full else known)
             t.unify_out(known, i)
         for j in range(len(shared)):
-            t.unify(a[number] * size + j, torch.float32)
+            t.unify(a[number] * size + j, torch.float32 if full or shared[j] != "rescale_grad" else t.get(0))
 
     return {
         "count": lambda a: a[number] * size + len(shared),
@@ -191,7 +191,7 @@ def _adamw(
 _ADAM, _MP_ADAM = ("weight", "grad", "mean", "var"), ("weight", "grad", "mean", "var", "weight32")
 
 
-@op("_multi_adamw_update", check=_per_weight("lrs", "wds", "etas"), **_rules(_ADAM, ("rescale_grad",), full=("mean", "var")))
+@op("_multi_adamw_update", check=_per_weight("lrs", "wds", "etas"), **_rules(_ADAM, ("rescale_grad",)))
 def multi_adamw_update(
     *data: Aux, lrs: FloatTuple, beta1: Float = 0.9, beta2: Float = 0.999, epsilon: Float = 1e-8, wds: FloatTuple, etas: FloatTuple,
     clip_gradient: Float = -1.0, num_weights: Int = 1,
@@ -242,7 +242,7 @@ def _lamb(
 _LAMB_CHECK = _per_weight("learning_rates", "wds", "step_count", number="num_tensors")
 
 
-@op("_multi_lamb_update", check=_LAMB_CHECK, **_rules(_ADAM, number="num_tensors", full=("mean", "var")))
+@op("_multi_lamb_update", check=_LAMB_CHECK, **_rules(_ADAM, number="num_tensors"))
 def multi_lamb_update(
     *data: Aux, learning_rates: FloatTuple, beta1: Float = 0.9, beta2: Float = 0.999, epsilon: Float = 1e-6, wds: FloatTuple,
     rescale_grad: Float = 1.0, lower_bound: Float = -1.0, upper_bound: Float = -1.0, clip_gradient: Float = -1.0,
