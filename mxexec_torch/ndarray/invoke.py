@@ -46,7 +46,10 @@ def run(plan: Plan, inputs: Sequence[NDArray], out: Any = None, dense: bool = Fa
     if plan.checks:
         plan.check(tensors)
     if plan.in_place is not None and out is inputs[0] and not state.recording and len({t.data_ptr() for t in tensors}) == len(tensors):
-        plan.in_place(*tensors)
+        try:
+            plan.in_place(*tensors)
+        except TORCH_ERRORS as error:
+            raise failure(plan, tensors, error) from error
         return out
     ctx = inputs[0]._ctx if inputs else _output_context(plan, out)
     try:

@@ -53,11 +53,18 @@ def multi_all_finite(*data: Tensor, num_arrays: Int = 1, init_output: Bool = Tru
     return torch.stack([torch.isfinite(d).all() for d in data]).all().reshape(1).float()
 
 
+def _of_one_type(a: Attrs, t: Dtypes) -> None:
+    _float_inputs(a, t)
+    known = [dtype for dtype in t.inputs if dtype is not None]
+    if len(set(known)) > 1:
+        raise t.fail(f"{t.op.name} requires arrays of one type, got {', '.join(map(show, known))}")
+
+
 def _per_array(a: Attrs, s: Shapes) -> None:
     s.unify_out((a.num_arrays,))
 
 
-@op("multi_sum_sq", count=lambda a: a.num_arrays, variadic_names=_array_names, shape=_per_array, dtype=_float_inputs, grad=Grad.MISSING)
+@op("multi_sum_sq", count=lambda a: a.num_arrays, variadic_names=_array_names, shape=_per_array, dtype=_of_one_type, grad=Grad.MISSING)
 def multi_sum_sq(*data: Tensor, num_arrays: Int) -> Tensor:
     """The sum of squares of each array.
 

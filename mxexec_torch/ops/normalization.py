@@ -48,6 +48,12 @@ def batch_statistics(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(normalized data, mean, 1 / sqrt(var + eps)) in one fused kernel; statistics of the batch or the given ones."""
     x = data if axis == 1 else data.movedim(axis, 1)
+    if data.numel() == 0:  # torch's kernels divide by the number of elements
+        columns = (-1, *[1] * (x.ndim - 2))
+        out = x * (beta if gamma is None else gamma).reshape(columns) + beta.reshape(columns)
+        given = use_global_stats or not train
+        used, inverse = (mean.clone(), (var + eps).rsqrt()) if given else (torch.full_like(mean, torch.nan), torch.full_like(var, torch.nan))
+        return (out if axis == 1 else out.movedim(1, axis)), used, inverse
     if train and not use_global_stats:
         out, used, inverse = training_batch_norm(x, gamma, beta, eps)
     else:

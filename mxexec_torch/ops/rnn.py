@@ -70,7 +70,7 @@ def _rnn_dtype(a: Attrs, t: Dtypes) -> None:
 
 
 @op(
-    "RNN", aliases=("_npx_rnn",), shape=_rnn_shape, dtype=_rnn_dtype, outputs=_outputs, check=_check, random=True,
+    "RNN", aliases=("_npx_rnn",), floats_only=True, shape=_rnn_shape, dtype=_rnn_dtype, outputs=_outputs, check=_check, random=True,
     present={"state_cell": lambda a: a.mode == "lstm", "sequence_length": lambda a: a.use_sequence_length},
     limits=("sequence_length and the LSTM state clip count on CUDA only: MXNet's CPU kernels ignore them, and so does this operator there.",),
 )  # fmt: skip
