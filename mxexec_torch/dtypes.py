@@ -9,7 +9,7 @@ import torch
 
 from .errors import MXNetError
 
-__all__ = ["CODE_TO_NAME", "NAME_TO_CODE", "NAME_TO_TORCH", "TORCH_TO_NAME", "name_of", "numpy_type", "torch_dtype"]
+__all__ = ["CODE_TO_NAME", "NAME_TO_CODE", "NAME_TO_TORCH", "TORCH_TO_NAME", "array_dtype", "name_of", "numpy_type", "torch_dtype"]
 
 # Codes as stored in .params files and in the `__dtype__` attribute (include/mxnet/base.h, 3rdparty/mshadow).
 CODE_TO_NAME: dict[int, str] = {
@@ -60,6 +60,22 @@ def torch_dtype(dtype: Any) -> torch.dtype:
         return NAME_TO_TORCH[name]
     except KeyError:
         raise MXNetError(f"element type {name} does not exist in torch {torch.__version__}") from None
+
+
+_PYTHONS = frozenset(CODE_TO_NAME[code] for code in (*range(8), 12))  # the types that MXNet's Python layer knows
+
+
+def array_dtype(dtype: Any) -> torch.dtype:
+    """The torch dtype of a `dtype` argument, float32 for None. Errors: TypeError for what is no type, KeyError for one that arrays cannot have."""
+    if dtype is None:
+        return torch.float32
+    try:
+        found = torch_dtype(dtype)
+    except TypeError:
+        raise KeyError(np.dtype(dtype).type) from None
+    if TORCH_TO_NAME[found] not in _PYTHONS:
+        raise KeyError(_NUMPY[TORCH_TO_NAME[found]])
+    return found
 
 
 def numpy_type(dtype: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import mxexec_torch as mx
+from mxexec_torch import MXNetError
 from mxexec_torch.base import NDArrayHandle
 from mxexec_torch.ndarray.core import handle_of, wrap
 
@@ -240,3 +241,33 @@ def test_wrap_takes_a_tensor_as_it_is():
     array = wrap(tensor, mx.cpu(2))
     array += 1
     assert tensor.tolist() == [1, 1] and array.context == mx.cpu(2) and wrap(tensor).context == mx.cpu(0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: nd.zeros((2.0, 3)), MXNetError), (lambda: nd.ones(None), MXNetError), (lambda: nd.zeros("a"), MXNetError),
+        (lambda: nd.zeros(np.array([2, 3])), MXNetError), (lambda: nd.zeros((2,), dtype="int16"), MXNetError),
+        (lambda: nd.array([1], dtype="int16"), KeyError), (lambda: nd.ones((2,)).astype("uint32"), KeyError),
+        (lambda: nd.ones((2,)).astype("foo"), TypeError), (lambda: nd.empty((-1, 2)), OverflowError),
+        (lambda: nd.ones((6,)).reshape((2.0, 3)), TypeError), (lambda: nd.ones((6,)).reshape("x"), TypeError),
+        (lambda: nd.ones((6,)).reshape(shape=-1), TypeError), (lambda: nd.ones((1,)).broadcast_to(3), TypeError),
+        (lambda: nd.ones((2, 2)).tostype("foo"), MXNetError), (lambda: nd.array(np.array(["a"])), ValueError),
+        (lambda: nd.sparse.zeros("csr", (2.0, 3)), TypeError), (lambda: nd.sparse.zeros("csr", (0, 3)), MXNetError),
+        (lambda: nd.sparse.zeros("row_sparse", (-1, 3)), OverflowError), (lambda: nd.ones((3, 2))[[]], MXNetError),
+        (lambda: nd.ones((3, 2)).__setitem__(slice(3, None), nd.ones((1, 2))), MXNetError), (lambda: nd.from_dlpack(3), AssertionError),
+    ],
+)  # fmt: skip
+def test_refusals_are_of_mxnets_classes(call, error):
+    with pytest.raises(error) as caught:
+        call()
+    assert caught.type is error or issubclass(caught.type, MXNetError)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_out_of_range_wrap_silently():
+    assert nd.array([1.7, -2.2], dtype="uint8").asnumpy().tolist() == [1, 254]
+    assert nd.array([300, -1], dtype="uint8").asnumpy().tolist() == [44, 255]
+    assert np.isinf(nd.array([1e40]).asnumpy()).all()
+    assert np.isnan(nd.array(np.array([None])).asnumpy()).all()
+    assert nd.ones((2,), dtype="float64").astype(None).dtype is np.float32

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import operator
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 
 from ..context import Context, context_of, current_context
-from ..dtypes import BFLOAT16, NAME_TO_TORCH, numpy_type, torch_dtype
+from ..dtypes import BFLOAT16, NAME_TO_TORCH, array_dtype, numpy_type, torch_dtype
 from ..errors import MXNetError, UnsupportedError
 from ..foreign import mark_foreign
 from ..ops.reshape import apply_codes
@@ -224,7 +225,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
         """A copy of another element type; with copy=False the array itself when it has that type already."""
-        wanted = torch_dtype(dtype)
+        wanted = array_dtype(dtype)
         if not copy and wanted is self._t.dtype:
             return self
         result: NDArray = _record("_copyto", {}, lambda t: _converted(t, wanted), [self])
@@ -236,6 +237,8 @@ class NDArray(Arithmetic, Indexing, Fluent):
             raise ValueError(f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {self.shape}")
         if stype == "default":
             return self.copy()
+        if stype not in ("csr", "row_sparse"):
+            raise MXNetError(f"cast_storage: Invalid Input: '{stype}', valid values are: {{'csr', 'default', 'row_sparse'}}")
         from .sparse import to_storage
 
         return to_storage(self, stype)
@@ -263,7 +266,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
         elif not shape:
             shape = kwargs.get("shape", ())
             assert shape, "Shape must be provided."
-            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            shape = tuple(shape)
         unknown = [k for k in kwargs if k not in ("shape", "reverse")]
         if unknown:
             raise TypeError(f"Got unknown keywords in reshape: {', '.join(unknown)}. Accepted keyword arguments are 'shape' and 'reverse'.")
@@ -311,7 +314,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
     def broadcast_to(self, shape: Any) -> NDArray:
         """A copy expanded along axes of length 1. Errors: ValueError when the shapes do not fit."""
         own = self.shape
-        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+        wanted = tuple(shape)
         text = f"operands could not be broadcast together with remapped shapes[original->remapped]: {own} and requested shape {wanted}"
         if len(wanted) < len(own):
             raise ValueError(text)
@@ -440,7 +443,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
 def _reshaped(source: tuple[int, ...], codes: Sequence[Any], reverse: bool) -> tuple[int, ...]:
     """The shape that reshape codes give, of the source's size. Errors: ValueError for a smaller size, MXNetError otherwise."""
     try:
-        target = apply_codes([int(c) for c in codes], source, reverse)
+        target = apply_codes([operator.index(c) for c in codes], source, reverse)
     except ValueError as error:
         raise MXNetError(f"reshape of {source} to {tuple(codes)}: {error}") from None
     size, wanted = prod(source), prod(target)

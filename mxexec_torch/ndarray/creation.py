@@ -11,7 +11,7 @@ import torch
 
 from .. import ranges
 from ..context import Context, current_context
-from ..dtypes import BFLOAT16, torch_dtype
+from ..dtypes import BFLOAT16, array_dtype
 from ..errors import MXNetError
 from ..foreign import mark_foreign
 from ..semantics import is_np_shape
@@ -26,16 +26,6 @@ __all__ = [
 mx_real_t = np.float32
 
 
-def _dtype(dtype: Any) -> torch.dtype:
-    """A dtype argument. Errors: TypeError for what is no type at all, KeyError for NumPy types that MXNet lacks."""
-    if dtype is None:
-        return torch.float32
-    try:
-        return torch_dtype(dtype)
-    except TypeError:
-        raise KeyError(np.dtype(dtype).type) from None
-
-
 def _context(ctx: Any) -> Context:
     if ctx is None:
         return current_context()
@@ -48,9 +38,10 @@ def _context(ctx: Any) -> Context:
 
 def _shape(shape: Any, operator: str) -> tuple[int, ...]:
     """A shape argument as a tuple. Errors: MXNetError for unknown (0, without np_shape) and negative dimensions."""
-    if isinstance(shape, (int, np.integer)):
-        shape = (shape,)
-    dims = tuple(int(d) for d in shape)
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    if not isinstance(sizes, (tuple, list)) or not all(isinstance(d, (int, np.integer)) for d in sizes):
+        raise MXNetError(f"Invalid Parameter format for shape expect Shape(tuple) but value='{shape}', in operator {operator}")
+    dims = tuple(int(d) for d in sizes)
     known = all(d >= 0 for d in dims) if is_np_shape() else bool(dims) and all(d > 0 for d in dims)
     if not known:
         text = "has unknown or negative dimensions (0 means unknown without np_shape)"
@@ -70,8 +61,8 @@ def empty(shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     ctx = _context(ctx)
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if any(d < 0 for d in dims):
-        raise MXNetError(f"cannot make an array of shape {dims}: negative dimension")
-    return wrap(torch.zeros(dims, dtype=_dtype(dtype), device=ctx.device), ctx)
+        raise OverflowError(f"cannot make an array of shape {dims}: negative dimension")
+    return wrap(torch.zeros(dims, dtype=array_dtype(dtype), device=ctx.device), ctx)
 
 
 def zeros(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
@@ -85,7 +76,11 @@ def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: An
 
 
 def _constant(value: int, operator: str, shape: Any, ctx: Context | None, dtype: Any, kwargs: dict[str, Any]) -> NDArray:
-    dims, kind, out = _shape(shape, operator), _dtype(dtype), kwargs.get("out")
+    dims, out = _shape(shape, operator), kwargs.get("out")
+    try:
+        kind = array_dtype(dtype)
+    except KeyError as error:
+        raise MXNetError(f"Invalid Input: '{dtype}', in operator {operator}: no element type of MXNet") from error
     if out is not None:
         return _fill_into(out, value, dims, kind, operator)
     ctx = _context(ctx)
@@ -108,27 +103,34 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     """
     ctx = _context(ctx)
     if isinstance(source_array, NDArray):
-        wanted = source_array._t.dtype if dtype is None else _dtype(dtype)
+        wanted = source_array._t.dtype if dtype is None else array_dtype(dtype)
         from .core import _converted
 
         return wrap(_converted(source_array._t, wanted).to(ctx.device), ctx)
-    return wrap(_tensor_of(source_array, _dtype(dtype), ctx.device), ctx)
+    return wrap(_tensor_of(source_array, array_dtype(dtype), ctx.device), ctx)
 
 
 def _tensor_of(source: Any, wanted: torch.dtype, device: torch.device) -> torch.Tensor:
     if not isinstance(source, np.ndarray):
         try:
-            source = np.array(_to_numpy(source), dtype=_numpy_of(wanted))
+            source = _as_numpy(_to_numpy(source), _numpy_of(wanted))
         except (TypeError, ValueError, OverflowError):
             raise TypeError("source_array must be array like object") from None
     if source.dtype == BFLOAT16:
         bits = torch.from_numpy(np.ascontiguousarray(source).view(np.int16).copy())
         return bits.view(torch.bfloat16).reshape(source.shape).to(device=device, dtype=wanted)
-    if source.dtype.kind not in "biuf":
-        raise TypeError("source_array must be array like object")
     with np.errstate(all="ignore"):  # values out of range wrap or become inf, silently as in C
         values = source.astype(_numpy_of(wanted), order="C", copy=True)
     return torch.from_numpy(values).to(device=device, dtype=wanted)
+
+
+def _as_numpy(source: Any, dtype: Any) -> Any:
+    """np.array(source, dtype); numbers out of range wrap or become inf, as they did in NumPy 1."""
+    with np.errstate(all="ignore"):
+        try:
+            return np.array(source, dtype=dtype)
+        except OverflowError:
+            return np.array(source).astype(dtype)
 
 
 def _numpy_of(dtype: torch.dtype) -> Any:
@@ -187,6 +189,7 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type[NDArray] = 
 
 def from_dlpack(dlpack: Any) -> NDArray:
     """An array over the memory of a DLPack capsule (or of an object with `__dlpack__`)."""
+    assert hasattr(dlpack, "__dlpack__") or type(dlpack).__name__ == "PyCapsule", f"a DLPack capsule is needed, not {type(dlpack).__name__}"
     return wrap(mark_foreign(torch.from_dlpack(dlpack)))
 
 

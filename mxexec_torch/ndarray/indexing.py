@@ -223,6 +223,8 @@ class _Advanced:
             at.append(position)
             self.index.append(array)
         block = _common_shape([tuple(a.shape) for a in arrays])
+        if 0 in block and not is_np_shape():
+            raise MXNetError("an empty index array selects nothing: its shape is unknown without np_shape")
         adjacent = at == list(range(at[0], at[0] + len(at)))
         first = next(i for i, entry in enumerate(self.index) if not isinstance(entry, slice))
         together = all(not isinstance(entry, slice) for entry in self.index[first : first + len(arrays)])
@@ -369,7 +371,7 @@ def _assign_view(view: torch.Tensor, value: Any) -> bool:
     if (value.__class__ is float or value.__class__ is int) and view.is_floating_point():
         view.fill_(value)
         return True
-    if value.__class__ is _dense and value._t.shape == view.shape:
+    if value.__class__ is _dense and value._t.shape == view.shape and view.numel():
         view.copy_(value._t)
         return True
     return False
@@ -382,6 +384,8 @@ def _whole(key: Any) -> bool:
 def _value_tensor(value: Any, target: torch.Tensor) -> torch.Tensor:
     """A value to assign, as a tensor of the target's type. Errors: TypeError for what is not array-like."""
     if hasattr(value, "_t"):
+        if value.stype != "default":
+            raise TypeError(f"a {value.stype} array cannot be assigned to a part of a dense one: use copyto, or tostype('default')")
         tensor: torch.Tensor = value._t
     elif isinstance(value, np.ndarray):
         tensor = _from_numpy(value)
@@ -433,6 +437,8 @@ def _assign_basic(target: torch.Tensor, basic: _Basic, key: tuple[Any, ...], val
     if isinstance(value, _NUMBERS):
         _store(target, basic, _number(value, target))
         return
+    if 0 in basic.block:
+        raise MXNetError(f"nothing is selected of an array of shape {tuple(target.shape)}: no array can be assigned to that")
     tensor = _value_tensor(value, target)
     if tensor.data_ptr() == target.data_ptr():
         tensor = tensor.clone()

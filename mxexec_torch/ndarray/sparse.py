@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..context import Context, current_context
-from ..dtypes import TORCH_TO_NAME, torch_dtype
+from ..dtypes import TORCH_TO_NAME, array_dtype
 from ..errors import MXNetError
+from ..semantics import is_np_shape
 from .core import NDArray, wrap
 from .sparse_arithmetic import add, divide, multiply, subtract
 from .sparse_array import (
@@ -38,7 +40,7 @@ def _default_dtype(source: Any, dtype: Any) -> torch.dtype:
     """The given type, else the source's where it has one, else float32."""
     if dtype is None:
         dtype = source.dtype if isinstance(source, (NDArray, np.ndarray)) or _is_scipy_csr(source) else np.float32
-    return torch_dtype(dtype)
+    return array_dtype(dtype)
 
 
 def _tensor(source: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
@@ -166,19 +168,24 @@ def zeros(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None,
     """A new array of zeros with the given storage type. Errors: ValueError for an unknown storage type."""
     context = current_context() if ctx is None else ctx
     if stype == "default":
-        return wrap(torch.zeros(_sizes(shape), dtype=torch_dtype(dtype or np.float32), device=context.device), context)
+        return wrap(torch.zeros(_sizes(shape), dtype=array_dtype(dtype or np.float32), device=context.device), context)
     if stype not in SPARSE_CLASSES:
         raise ValueError(f"unknown storage type {stype}")
-    sizes = _sizes(shape)
+    sizes = tuple(operator.index(d) for d in shape)
+    if any(d < 0 for d in sizes):
+        raise OverflowError(f"cannot make an array of shape {sizes}: negative dimension")
+    if not is_np_shape() and (0 in sizes or not sizes):
+        raise MXNetError(f"an array of shape {sizes} has unknown dimensions (0 means unknown without np_shape)")
     if stype == "csr" and len(sizes) != 2:
         raise MXNetError(f"csr storage is for matrices, got shape {sizes}")
-    return SPARSE_CLASSES[stype]._zeros(sizes, context, torch_dtype(np.float32 if dtype is None else dtype))
+    return SPARSE_CLASSES[stype]._zeros(sizes, context, array_dtype(np.float32 if dtype is None else dtype))
 
 
 def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """The same as `zeros`, for sparse storage types only."""
+    """The same as `zeros`, for sparse storage types only. Errors: Exception for others."""
+    shape = (shape,) if isinstance(shape, int) else shape
     if stype not in SPARSE_CLASSES:
-        raise ValueError(f"unknown stype : {stype}")
+        raise Exception(f"unknown stype : {stype}")  # noqa: TRY002 - MXNet's class
     return zeros(stype, shape, ctx=ctx, dtype=dtype)
 
 

@@ -306,7 +306,8 @@ class BaseSparseNDArray(NDArray):
         if not self.writable:
             raise ValueError(f"Failed to assign to a readonly {type(self).__name__}")
         if not isinstance(key, slice):
-            raise TypeError(f"{type(self).__name__} only supports [:] for assignment")
+            assert isinstance(key, (int, tuple))
+            raise (Exception if self.stype == "csr" else TypeError)(f"{type(self).__name__} only supports [:] for assignment")  # MXNet's classes
         if key.step is not None or key.start is not None or key.stop is not None:
             raise ValueError(f"assignment with slice for {type(self).__name__} is not implemented, only [:]")
         if isinstance(value, NDArray):
@@ -575,12 +576,12 @@ class RowSparseNDArray(BaseSparseNDArray):
         return self._part((self._indices,)[i])
 
     def __getitem__(self, key: Any) -> Any:
-        """Only `a[:]`, the array itself. Errors: NotImplementedError for rows, ValueError for tuples and other keys."""
+        """Only `a[:]`, the array itself. Errors: Exception for rows, ValueError for tuples and other keys."""
         if isinstance(key, INTEGERS):
-            raise NotImplementedError("__getitem__ with int key is not implemented for RowSparseNDArray yet")
+            raise Exception("a row_sparse array has no rows by number: make it dense first")  # noqa: TRY002 - MXNet's class
         if isinstance(key, slice):
             if key.step is not None or key.start is not None or key.stop is not None:
-                raise NotImplementedError("RowSparseNDArray only supports [:] for __getitem__")
+                raise Exception("of a row_sparse array only [:] can be taken")  # noqa: TRY002 - MXNet's class
             return self
         if isinstance(key, tuple):
             raise ValueError("Multi-dimension indexing is not supported")  # noqa: TRY004 - MXNet's class
@@ -591,6 +592,12 @@ class RowSparseNDArray(BaseSparseNDArray):
         if stype == "csr":
             raise ValueError("cast_storage from row_sparse to csr is not supported")
         return _cast(self, stype)
+
+    def _set_number(self, value: float) -> None:
+        """Stores every row, of zeros too, as MXNet does."""
+        self._write_guard(None)
+        self._indices = torch.arange(self._shape[0], device=self._values.device)
+        self._values = self._values.new_full(self._shape, value)
 
     def retain(self, indices: Any, out: Any = None) -> Any:
         """The rows of the given indices only."""
