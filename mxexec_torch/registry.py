@@ -267,6 +267,10 @@ class OpDef:
             self.check(attrs)
         return attrs
 
+    def own_attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes of a node that are the operator's, without the user's own (`__lr_mult__` and the like)."""
+        return {name: value for name, value in given.items() if name in self.attrs or (self.any_attrs and not name.startswith("__"))}
+
     def unknown_attribute(self, name: str) -> MXNetError:
         """The error for an attribute that the operator does not have."""
         rows = "\n".join(f"{s.name} : {s.table_text}" for s in self.attrs.values())

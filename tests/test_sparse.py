@@ -482,3 +482,36 @@ def test_a_monitor_sees_the_nodes_of_a_sparse_graph() -> None:
     executor.backward(nd.ones((3, 2)))
     assert "product_output" in seen and "product_backward_output1" in seen or "product_backward_output" in seen
     assert executor.grad_dict["w"].asnumpy()[:, 0].tolist() == [1, 0, 0, 5, 0, 0]
+
+
+def test_custom_operator_behind_a_csr_argument() -> None:
+    """Its own attributes, which are no operator's schema, reach it also where a graph runs on sparse arrays node by node."""
+
+    class Scaled(mx.operator.CustomOp):  # type: ignore[misc]
+        def __init__(self, factor: float) -> None:
+            self._factor = factor
+
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            self.assign(out_data[0], req[0], in_data[0] * self._factor)
+
+        def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+            self.assign(in_grad[0], req[0], out_grad[0] * self._factor)
+
+    @mx.operator.register("scaled_behind_csr")
+    class ScaledProp(mx.operator.CustomOpProp):  # type: ignore[misc]
+        def __init__(self, factor: str) -> None:
+            super().__init__()
+            self._factor = float(factor)
+
+        def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Scaled:
+            return Scaled(self._factor)
+
+    product = mx.sym.sparse.dot(mx.sym.Variable("data", stype="csr"), mx.sym.Variable("weight", stype="row_sparse", lr_mult=2))
+    net = mx.sym.MakeLoss(mx.sym.Custom(product, factor=3, op_type="scaled_behind_csr"))
+    executor = net.simple_bind(mx.cpu(), data=(2, 4), weight=(4, 1))
+    executor.arg_dict["data"][:] = mx.nd.array([[0, 2, 0, 0], [1, 0, 0, 0]]).tostype("csr")
+    executor.arg_dict["weight"][:] = mx.nd.ones((4, 1)).tostype("row_sparse")
+    executor.forward(is_train=True)
+    assert executor.outputs[0].asnumpy().tolist() == [[6], [3]]
+    executor.backward()
+    assert executor.grad_dict["weight"].asnumpy().tolist() == [[3], [6], [0], [0]]

@@ -22,8 +22,7 @@ class Interpreter:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._steps = [
-            (node, None if node.op is None else Plan(node.op, {k: v for k, v in node.attrs.items() if k in node.op.attrs}, len(node.inputs)))
-            for node in nodes
+            (node, None if node.op is None else Plan(node.op, node.op.own_attributes(node.attrs), len(node.inputs))) for node in nodes
         ]
 
     def run(

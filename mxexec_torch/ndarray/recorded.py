@@ -70,6 +70,6 @@ def _inlined(heads: Sequence[Entry], inputs: Sequence[Entry]) -> list[Entry]:
 
     for node in nodes:
         if node.op is not None:
-            attrs = {key: text for key, text in node.attrs.items() if key in node.op.attrs}
+            attrs = node.op.own_attributes(node.attrs)
             copies[id(node)] = Entry(Node(node.op, f"node_{next(_nodes)}", attrs, [at(e) for e in node.inputs], node.params))
     return [at(head) for head in heads]
