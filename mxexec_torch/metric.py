@@ -41,6 +41,10 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+# A sum that stays float64 when float32 scalars are added, as NumPy 1 had it for Python's numbers; with NumPy 2 0.0 would become float32.
+_ZERO = numpy.float64(0)
+
+
 class EvalMetric:
     """Base class: `update(labels, preds)` adds a batch, `get()` gives (name, value).
 
@@ -90,17 +94,18 @@ class EvalMetric:
     def reset(self) -> None:
         """Forgets everything."""
         self.num_inst = 0
-        self.sum_metric = 0.0
+        self.sum_metric = _ZERO
         self.global_num_inst = 0
-        self.global_sum_metric = 0.0
+        self.global_sum_metric = _ZERO
 
     def reset_local(self) -> None:
         """Forgets all but the global sums."""
         self.num_inst = 0
-        self.sum_metric = 0.0
+        self.sum_metric = _ZERO
 
     def _value(self, total: Any, count: Any) -> Any:
-        return total / count if count != 0 else float("nan")
+        value = total / count if count != 0 else float("nan")
+        return value.item() if isinstance(value, numpy.generic) else value  # in tuples NumPy 2 prints its scalars as np.float64(0.5)
 
     def get(self) -> tuple[Any, Any]:
         """(name, value), or lists of both; NaN before the first batch."""
@@ -366,7 +371,7 @@ class Perplexity(_Global):
 
     def update(self, labels: Any, preds: Any) -> None:
         assert len(labels) == len(preds), f"{len(labels)} labels for {len(preds)} predictions"
-        loss, count = 0.0, 0
+        loss, count = _ZERO, 0
         for label, pred in zip(labels, preds, strict=True):
             assert label.size == pred.size / pred.shape[-1], f"shape mismatch: {label.shape} vs. {pred.shape}"
             index = label.as_in_context(pred.context).reshape((label.size,))

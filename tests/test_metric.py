@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,3 +51,21 @@ def test_wrong_numbers_of_labels_are_an_error() -> None:
 
 def test_a_metric_without_batches_is_not_a_number() -> None:
     assert np.isnan(mx.metric.create("mae").get()[1])
+
+
+def test_sums_are_kept_in_double_precision() -> None:
+    """float32 values add up as float64, also in metrics of one's own; values are plain numbers and print as such."""
+
+    class Ones(mx.metric.EvalMetric):
+        def update(self, labels: Any, preds: Any) -> None:
+            self.sum_metric += np.float32(0.1)
+            self.num_inst += 1
+
+    metric = Ones("ones")
+    metric.update(None, None)
+    metric.sum_metric += np.float32(2**24)
+    metric.sum_metric += np.float32(1)
+    assert metric.sum_metric == 2**24 + 1 + float(np.float32(0.1))
+    loss = mx.metric.create("nll_loss")
+    loss.update([mx.nd.array([0, 1])], [mx.nd.array([[0.3, 0.7], [0.4, 0.6]])])
+    assert repr(loss.get()).startswith("('nll-loss', 0.85739")
