@@ -245,3 +245,56 @@ def test_batch_statistics_keep_their_digits(shape: tuple[int, ...]) -> None:
         found.append([out, mean, inverse, *torch.autograd.grad(out, [x, gamma, beta], head.to(dtype))])
     for one, other in zip(*found, strict=True):
         assert (one.double() - other).abs().max() <= 3e-6 * other.abs().max()  # 1.6e-6 measured: sums of 19,200 numbers of both signs
+
+
+# -- gradient arrays that take over memory -----------------------------------------------------------------------------------------
+def large() -> Any:
+    executor = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=32, kernel=(3, 3), no_bias=True, name="conv").simple_bind(
+        mx.cpu(), data=(2, 64, 6, 6)
+    )
+    executor.arg_dict["data"][:] = 1
+    return executor
+
+
+def backward(executor: Any, value: float) -> None:
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.full(executor.outputs[0].shape, value)])
+
+
+def test_handles_and_views_of_gradients_stay_valid() -> None:
+    """A handle, and a view over part of it, show each new gradient."""
+    executor = large()
+    handle = executor.grad_dict["conv_weight"]
+    backward(executor, 1.0)
+    first = handle.asnumpy()
+    assert first.any()
+    backward(executor, 2.0)
+    np.testing.assert_allclose(handle.asnumpy(), 2 * first)
+    view = handle.reshape((-1,))[:64]
+    shared = torch.from_dlpack(handle)
+    backward(executor, 3.0)
+    np.testing.assert_allclose(view.asnumpy(), 3 * first.ravel()[:64])
+    np.testing.assert_allclose(shared.numpy(), 3 * first)
+    assert executor.grad_arrays[1] is handle
+
+
+def test_gradients_share_no_memory_with_head_gradients() -> None:
+    for net in (mx.sym.Variable("x") + 0, mx.sym.transpose(mx.sym.Variable("x")), mx.sym.identity(mx.sym.Variable("x"))):
+        executor = net.simple_bind(mx.cpu(), x=(200, 200))
+        head = mx.nd.ones((200, 200))
+        executor.forward(is_train=True)
+        executor.backward([head])
+        head[:] = 5
+        assert (executor.grad_dict["x"].asnumpy() == 1).all()
+        executor.grad_dict["x"][:] = 7
+        assert (head.asnumpy() == 5).all()
+
+
+def test_gradients_of_two_arguments_are_two_arrays() -> None:
+    """Even where they are the same numbers."""
+    net = mx.sym.Variable("a") + mx.sym.Variable("b")
+    executor = net.simple_bind(mx.cpu(), a=(200, 200), b=(200, 200))
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((200, 200))])
+    executor.grad_dict["a"][:] = 3
+    assert (executor.grad_dict["b"].asnumpy() == 1).all()

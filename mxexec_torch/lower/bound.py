@@ -36,6 +36,7 @@ from .rng import replayed, rng_state
 
 __all__ = ["BoundGraph"]
 
+_LARGE = 1 << 14  # numbers in a gradient that is worth adopting
 _HEAD_GRAD_NEEDED = (
     "Because the last operator is not Loss function, head_gradient is required when calling backward. If you are attempting to minimize "
     "the output as an objective, please modify your network and pass it through the make_loss symbol."
@@ -226,7 +227,8 @@ class BoundGraph:
                 results[len(self.heads) + k].register_hook(partial(self._added, i))
         grads = _gradients(self.heads, results, given, [self._leaves[i] for i in self._wanted])
         with torch.no_grad():
-            self._store([(self._wanted[k], g) for k, g in enumerate(grads)])
+            adopts = not any(g is not None and g.numel() >= _LARGE for g in given) and self.program(self._last_train).closed
+            self._store([(self._wanted[k], g) for k, g in enumerate(grads)], adopts)
             if backward_is_training():
                 self._update_auxiliary(results)
 
@@ -250,7 +252,8 @@ class BoundGraph:
         with replayed(self._rng if program.random else None, self.devices), torch.enable_grad():
             return run(*self._leaves)
 
-    def _store(self, grads: Sequence[tuple[int, torch.Tensor | None]]) -> None:
+    def _store(self, grads: Sequence[tuple[int, torch.Tensor | None]], adopts: bool = False) -> None:
+        """Writes or adds gradients. adopts: whether nobody outside can hold one of them (a large head gradient, code of a Custom operator)."""
         targets, sources = [], []
         for i, grad in grads:
             buffer = self.grads[i]
@@ -273,7 +276,7 @@ class BoundGraph:
             elif grad is None:
                 if i not in self._untouched:
                     buffer.zero_()
-            else:
+            elif not adopts or not _adopted(buffer, grad):
                 targets.append(buffer)
                 sources.append(grad)
         if targets:
@@ -391,6 +394,20 @@ class BoundGraph:
                 self._store([(i, None if grad is None else grad.to(self.tensors[i].dtype))])
             if not self._wanted and self._last_train and self.program(True).backward_writes:
                 self._update_auxiliary(self._run_again())
+
+
+def _adopted(buffer: torch.Tensor, grad: torch.Tensor) -> bool:
+    """Lets a gradient buffer take over a large gradient's memory, where nobody else holds either: saves a copy."""
+    if grad.numel() < _LARGE or grad.device.type != "cpu" or grad.dtype is not buffer.dtype or not (grad.is_contiguous() and buffer.is_contiguous()):
+        return False
+    if grad.untyped_storage().nbytes() != grad.numel() * grad.element_size() or not (_held_alone(grad) and _held_alone(buffer)):
+        return False
+    buffer.data = grad.view(buffer.shape)
+    return True
+
+
+def _held_alone(tensor: torch.Tensor) -> bool:
+    return bool(torch._C._storage_Use_Count(tensor.untyped_storage()._cdata) == 2)  # the tensor and this look
 
 
 def _gradients(

@@ -14,7 +14,7 @@ __all__ = ["channels_last", "convolve"]
 
 Tensor = torch.Tensor
 Pair = tuple[int, int]
-_HEAVY = 8  # numbers in the weight per number in the data from which on reordering the weight costs more than it gains
+_HEAVY = 2  # numbers in the weight per number in the data from which on reordering the weight costs more than it gains
 
 
 def channels_last(x: Tensor) -> Tensor:
