@@ -12,7 +12,7 @@ from .context import Context, current_context
 from .errors import MXNetError
 from .graph import Entry, Node, topological
 from .infer.solver import infer_dtypes, infer_shapes
-from .lower.integers import crosses_integers, differentiable_paths, integer_program
+from .lower.integers import integer_paths, integer_program
 from .lower.monitor import input_label
 from .lower.program import Program, build_program, explain
 from .lower.rng import replayed, rng_state
@@ -135,7 +135,7 @@ class CachedOp:
         wanted = tuple(i for i, tensor in enumerate(tensors) if tensor.requires_grad)
         shadow = lowered.shadows.get(wanted)
         if shadow is None:
-            paths = differentiable_paths(self._heads, self._nodes, {id(self._variables[i]) for i in wanted}, lowered.dtypes)
+            paths, _ = integer_paths(self._heads, self._nodes, {id(self._variables[i]) for i in wanted}, lowered.dtypes)
             shadow = lowered.shadows[wanted] = integer_program(
                 lowered.program.heads, self._nodes, self._variables, paths, lowered.shapes, lowered.dtypes, lowered.devices, lowered.program.train
             )
@@ -157,9 +157,8 @@ class CachedOp:
             dtypes = infer_dtypes(self._nodes, {id(v): t.dtype for v, t in zip(self._variables, values, strict=True)})
             devices = {id(node): device for node in self._nodes}
             program = build_program(self._tapped if state.training else self._heads, self._variables, shapes, dtypes, devices, state.training)
-            paths = differentiable_paths(self._heads, self._nodes, {id(v) for v in self._variables}, dtypes)
-            whole = any(not t.is_floating_point() and id(v) in paths for v, t in zip(self._variables, values, strict=True))
-            integral = whole or crosses_integers(self._nodes, paths)
+            paths, crossing = integer_paths(self._heads, self._nodes, {id(v) for v in self._variables}, dtypes)
+            integral = crossing or any(not t.is_floating_point() and id(v) in paths for v, t in zip(self._variables, values, strict=True))
             found = self._programs[key] = _Lowered(program, shapes, dtypes, devices, integral)
         return found
 

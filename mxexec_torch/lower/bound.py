@@ -23,13 +23,13 @@ from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
 from ..infer.state import show
 from ..ops.runtime.mode import backward_is_training, backward_mode
-from ..registry import Grad, OpDef
+from ..registry import Grad
 from . import control_flow  # noqa: F401 - compiles the bodies of control-flow operators
 from .accumulate import Additions, find_additions
 from .backends import backend_name, compiled
 from .cuda_graphs import Recorded, recordable
 from .gradient_graph import is_mirrored
-from .integers import crosses_integers, differentiable_paths, integer_program
+from .integers import integer_paths, integer_program
 from .mirror import recomputing
 from .program import Program, build_program, explain
 from .rng import replayed, rng_state
@@ -77,8 +77,8 @@ class BoundGraph:
         ]
         asked = [i for i, req in enumerate(self.reqs) if req != "null"]
         self._asked = {id(self.variables[i]) for i in asked}
-        self._paths = differentiable_paths(self.heads, self.nodes, self._asked, dtypes)
-        crossing = crosses_integers(self.nodes, self._paths)  # then the copy of the graph gives the gradients of floating arguments too
+        # crossing: the copy of the graph gives the gradients of floating arguments too
+        self._paths, crossing = integer_paths(self.heads, self.nodes, self._asked, dtypes)
         self._wanted = [i for i in asked if self.tensors[i].is_floating_point() and not crossing]
         self._integer = [i for i in asked if crossing or not self.tensors[i].is_floating_point()]
         wanted = set(self._wanted)
@@ -100,8 +100,7 @@ class BoundGraph:
         self._additions = Additions({}, {})
         if self.differentiated and "add" in self.reqs:
             self._additions = find_additions(self.heads, self.nodes, self.variables, self.reqs)
-        self._live = self._dependents(self._asked, through_zeros=False)
-        self._untouched = self._serving_only(lambda op, name: name in op.untouched_grads)  # labels of loss heads: MXNet never writes to them
+        self._untouched = self._never_written()
         self._refused = self._refused_gradients()
         self._mistyped = self._mistyped_gradients()
 
@@ -179,6 +178,10 @@ class BoundGraph:
     def value_of(self, variable: Node) -> torch.Tensor:
         """The tensor bound to a variable."""
         return self._plain[self._position[id(variable)]]
+
+    @cached_property
+    def _live(self) -> set[int]:
+        return self._dependents(self._asked, through_zeros=False)
 
     def needs_head_grad(self, index: int) -> bool:
         """Whether a wanted gradient depends on the head gradient of output `index`."""
@@ -351,15 +354,19 @@ class BoundGraph:
                 depends.add(id(node))
         return depends
 
-    def _serving_only(self, role: Callable[[OpDef, str], bool]) -> set[int]:
-        """Variables that are nothing but inputs of such a role (operator, name of the input)."""
-        others: set[int] = set()
-        found: set[int] = set()
+    def _never_written(self) -> set[int]:
+        """Variables that only serve as inputs whose gradient MXNet never writes (labels of loss heads)."""
+        if not any(node.op is not None and node.op.untouched_grads for node in self.nodes):
+            return set()
+        touched: set[int] = set()
+        listed: set[int] = set()
         for node in self.nodes:
-            if node.op is not None:
+            if node.op is not None and node.op.untouched_grads:
                 for spec, entry in zip(node.input_specs(), node.inputs, strict=True):
-                    (found if role(node.op, spec.name) else others).add(id(entry.node))
-        return {self._position[key] for key in found - others if key in self._position}
+                    (listed if spec.name in node.op.untouched_grads else touched).add(id(entry.node))
+            else:
+                touched.update(id(entry.node) for entry in node.inputs)
+        return {self._position[key] for key in listed - touched if key in self._position}
 
     def _mistyped_gradients(self) -> set[int]:
         """Variables whose gradient array has another element type than they, where MXNet's backward pass stumbles over that."""

@@ -21,11 +21,16 @@ from ..ops.runtime.elementwise import straight_cast
 from ..registry import Attrs, Grad, OpDef, get
 from .program import Program, build_program
 
-__all__ = ["crosses_integers", "differentiable_paths", "integer_program"]
+__all__ = ["integer_paths", "integer_program"]
 
 
-def differentiable_paths(heads: Sequence[Entry], nodes: Sequence[Node], wanted: set[int], dtypes: Mapping[int, list[Any]]) -> set[int]:
-    """ids of the nodes on paths from the wanted variables to the heads along which a gradient other than zero can flow."""
+def integer_paths(heads: Sequence[Entry], nodes: Sequence[Node], wanted: set[int], dtypes: Mapping[int, list[Any]]) -> tuple[set[int], bool]:
+    """(ids of the nodes on paths from the wanted variables to the heads along which a gradient other than zero can flow, whether such a
+    path crosses a cast to an integer type). The set is empty in graphs without such casts and without wanted integer variables.
+    """
+    casts = {id(node) for node in nodes if _is_integer_cast(node)}
+    if not casts and not any(id(n) in wanted and not dtypes[id(n)][0].is_floating_point for n in nodes if n.op is None):
+        return set(), False
     depends = set(wanted)
     for node in nodes:
         if node.op is not None and _has_gradient(node.op, dtypes[id(node)]) and any(id(e.node) in depends for e in _differentiable(node)):
@@ -34,7 +39,8 @@ def differentiable_paths(heads: Sequence[Entry], nodes: Sequence[Node], wanted: 
     for node in reversed(nodes):
         if node.op is not None and id(node) in reached and id(node) in depends:
             reached.update(id(e.node) for e in _differentiable(node))
-    return depends & reached
+    paths = depends & reached
+    return paths, bool(casts & paths)
 
 
 def _has_gradient(op: OpDef, dtypes: Sequence[torch.dtype | None]) -> bool:
@@ -49,11 +55,6 @@ def _differentiable(node: Node) -> list[Entry]:
     of = op.differentiable
     pairs = zip(node.input_specs(), node.inputs, strict=True)
     return [e for spec, e in pairs if (of is None or spec.name in of) and spec.name not in op.untouched_grads]
-
-
-def crosses_integers(nodes: Sequence[Node], paths: set[int]) -> bool:
-    """Whether a gradient has to pass a cast to an integer type."""
-    return any(_is_integer_cast(node) for node in nodes if id(node) in paths)
 
 
 def _is_integer_cast(node: Node) -> bool:
