@@ -11,6 +11,7 @@ import numpy
 import torch
 
 from . import ndarray
+from .errors import MXNetError
 from .factories import get_alias_func, get_create_func, get_register_func
 from .ndarray.core import NDArray
 
@@ -226,6 +227,8 @@ class Accuracy(_Global):
         for label, pred in _pairs(labels, preds):
             guess, truth = pred._t, label._t
             if guess.shape != truth.shape:
+                if not -guess.ndim <= self.axis < guess.ndim:
+                    raise MXNetError(f"Accuracy: axis {self.axis} of predictions of shape {tuple(guess.shape)}, labels {tuple(truth.shape)}")
                 guess = guess.argmax(self.axis)
             if guess.ndim != 1 or truth.ndim != 1:
                 guess, truth = guess.reshape(-1), truth.reshape(-1)
@@ -515,7 +518,7 @@ class PearsonCorrelation(_Global):
         if self.num_inst == 0 or self.average == "macro":
             return super().get()
         n = self._of_labels.count - 1
-        return self.name, self._covariance / (n * numpy.sqrt(self._of_preds.squares / n) * numpy.sqrt(self._of_labels.squares / n))
+        return self.name, float(self._covariance / (n * numpy.sqrt(self._of_preds.squares / n) * numpy.sqrt(self._of_labels.squares / n)))
 
 
 @register
@@ -547,7 +550,8 @@ class PCC(EvalMetric):
             if highest >= self.k:
                 self._grow(highest + 1 - self.k)
             batch = numpy.zeros((self.k, self.k))
-            numpy.add.at(batch, (guess.ravel(), truth.ravel()), 1)
+            common = min(guess.size, truth.size)  # the longer one's rest does not count, in MXNet neither
+            numpy.add.at(batch, (guess.ravel()[:common], truth.ravel()[:common]), 1)
             self.lcm += batch
             self.gcm += batch
         self.num_inst += 1

@@ -69,3 +69,8 @@ def test_sums_are_kept_in_double_precision() -> None:
     loss = mx.metric.create("nll_loss")
     loss.update([mx.nd.array([0, 1])], [mx.nd.array([[0.3, 0.7], [0.4, 0.6]])])
     assert repr(loss.get()).startswith("('nll-loss', 0.85739")
+
+
+def test_accuracy_along_an_axis_that_is_not_there() -> None:
+    with pytest.raises(mx.MXNetError, match="axis 1"):
+        mx.metric.Accuracy().update([mx.nd.ones((2, 1))], [mx.nd.ones((2,))])

@@ -515,3 +515,10 @@ def test_custom_operator_behind_a_csr_argument() -> None:
     assert executor.outputs[0].asnumpy().tolist() == [[6], [3]]
     executor.backward()
     assert executor.grad_dict["weight"].asnumpy().tolist() == [[3], [6], [0], [0]]
+
+
+def test_a_lazy_update_refuses_gradients_of_another_type() -> None:
+    weight = mx.nd.ones((4, 2))
+    grad = mx.nd.sparse.row_sparse_array((np.ones((2, 2)), [1, 3]), shape=(4, 2), dtype="float64")
+    with pytest.raises(mx.MXNetError, match="float64"):
+        mx.nd.sgd_update(weight, grad, lr=0.1, out=weight)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..errors import MXNetError
@@ -119,6 +120,8 @@ def _update_rows(plan: Any, inputs: Sequence[Any], out: Any) -> Any:
     weight, grad, *_ = inputs
     if not isinstance(grad, RowSparseNDArray) or not plan.attrs.get("lazy_update", True):
         return None
+    if grad.dtype is not weight.dtype:
+        raise MXNetError(f"{plan.op.name}: the gradient is {np.dtype(grad.dtype).name}, the weight {np.dtype(weight.dtype).name}")
     rows = grad._indices
     target = out[0] if isinstance(out, (list, tuple)) else out
     if target is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 import torch
 
 from ..errors import MXNetError
@@ -18,6 +19,12 @@ __all__: list[str] = []
 Share = Annotated[Float, Range(0, 1)]
 
 
+def _bias(beta: float, t: int, dtype: torch.dtype) -> float:
+    """1 - beta^t with MXNet's rounding: the power of a C float, in the weight's precision."""
+    real = np.float64 if dtype == torch.float64 else np.float32
+    return float(real(1) - real(np.float32(beta)) ** real(t))
+
+
 @op("ftml_update", shape=elementwise, **UPDATE)
 def ftml_update(
     weight: Tensor, grad: Tensor, d: State, v: State, z: State, /, *, lr: Float, beta1: Share = 0.6, beta2: Share = 0.999,
@@ -26,7 +33,7 @@ def ftml_update(
     """Follow the moving leader at step t. All of one shape. Source: src/operator/optimizer_op.cc"""
     g = clipped(torch.add(grad * rescale_grad, weight, alpha=wd), clip_grad)
     new_v = torch.addcmul(v * beta2, g, g, value=complement(beta2))
-    new_d = ((new_v / (1 - beta2**t)).sqrt() + epsilon) * ((1 - beta1**t) / lr)
+    new_d = ((new_v / _bias(beta2, t, weight.dtype)).sqrt() + epsilon) * _bias(beta1, t, weight.dtype) / lr
     new_z = torch.add(z * beta1, g, alpha=complement(beta1)) - (new_d - beta1 * d) * weight
     return Out(-new_z / new_d, writes={"d": new_d, "v": new_v, "z": new_z})
 
