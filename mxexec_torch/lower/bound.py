@@ -431,5 +431,8 @@ def _gradients(
             grads.append(torch.ones_like(result) if grad is None else grad.to(device=result.device, dtype=result.dtype))
     if not outputs:
         return [None] * len(leaves)
+    engine = torch.autograd.Variable._execution_engine  # what torch.autograd.grad calls once it has checked the shapes again, which takes longer
     with plain_shapes():
-        return torch.autograd.grad(outputs, leaves, grads, allow_unused=True)
+        found: Sequence[torch.Tensor | None]
+        found = engine.run_backward(tuple(outputs), tuple(grads), False, False, tuple(leaves), allow_unreachable=True, accumulate_grad=False)
+        return found

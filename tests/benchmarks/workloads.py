@@ -123,6 +123,35 @@ def chain_train(mx: Any) -> Step:
     return step
 
 
+def _grown(mx: Any, length: int) -> Step:
+    """Bind and one training step of a chain: how the cost grows with the graph."""
+    net = networks.chain(mx, length)
+    head = mx.nd.ones((4, 4))
+
+    def step() -> None:
+        executor = net.simple_bind(ctx=mx.cpu(), grad_req="write", data=(4, 4))
+        executor.forward(is_train=True)
+        executor.backward([head])
+        mx.nd.waitall()
+
+    return step
+
+
+@workload
+def grow_100(mx: Any) -> Step:
+    return _grown(mx, 100)
+
+
+@workload
+def grow_1000(mx: Any) -> Step:
+    return _grown(mx, 1000)
+
+
+@workload
+def grow_10000(mx: Any) -> Step:
+    return _grown(mx, 10000)
+
+
 @workload
 def bind_resnet152(mx: Any) -> Step:
     net = networks.resnet(mx, (3, 8, 36, 3))
