@@ -22,6 +22,8 @@ __all__ = ["install"]
 
 _OURS = __name__.partition(".")[0]
 _THEIRS = "mxnet"
+# Of the standard library, what `import mxnet` has always loaded: packages use these without importing them themselves (`multiprocessing.pool`).
+_COMPANIONS = ("html.entities", "http.cookiejar", "multiprocessing.pool", "multiprocessing.queues", "xml.parsers.expat")
 
 
 class _AliasLoader(Loader):
@@ -69,7 +71,8 @@ def install() -> None:
         raise ImportError(f"mxnet is imported already (from {getattr(present, '__file__', '?')}); import mxexec_torch.as_mxnet first")
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-    importlib.import_module(_THEIRS)
+    for name in (_THEIRS, *_COMPANIONS):
+        importlib.import_module(name)
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -63,6 +63,11 @@ def test_real_mxnet_loaded_first_is_refused(tmp_path: Path) -> None:
     assert "ImportError: mxnet is imported already" in done.stderr, done.stderr
 
 
+def test_companions() -> None:
+    """Packages rely on modules of the standard library that mxnet imports."""
+    check("import mxexec_torch.as_mxnet, multiprocessing as mp, http, xml.parsers; mp.pool.Pool; mp.queues.Queue; http.cookiejar; xml.parsers.expat")
+
+
 def test_numpy_compat() -> None:
     """The old names are there when asked for, and NumPy's own names are left alone."""
     check(
