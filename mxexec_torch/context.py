@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from math import trunc
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ class Context(metaclass=_DefaultContext):
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
-            self.device_typeid, self.device_id = Context.devstr2type[device_type], device_id
+            self.device_typeid, self.device_id = Context.devstr2type[device_type], trunc(device_id)
         self._old_ctx: Context | None = None
         self._device: torch.device | None = _CPU if self.device_typeid != 2 else None
 

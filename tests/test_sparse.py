@@ -410,6 +410,16 @@ def test_a_retained_row_that_is_not_stored_is_stored_while_recording_too() -> No
     assert stored(y) == ("row_sparse", [2, 4], [[5, 6], [0, 0]])
 
 
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_gradients_flow_through_tostype(stype: str) -> None:
+    x = nd.array([[0, 1], [2, 0]])
+    x.attach_grad()
+    with autograd.record():
+        y = x.tostype(stype)
+    y.backward()
+    assert y.stype == stype and x.grad.asnumpy().tolist() == [[1, 1], [1, 1]]
+
+
 BIG = 1 << 40  # rows of one float: 4 TB if anything made them dense
 
 

@@ -239,9 +239,7 @@ class NDArray(Arithmetic, Indexing, Fluent):
             return self.copy()
         if stype not in ("csr", "row_sparse"):
             raise MXNetError(f"cast_storage: Invalid Input: '{stype}', valid values are: {{'csr', 'default', 'row_sparse'}}")
-        from .sparse import to_storage
-
-        return to_storage(self, stype)
+        return _call("cast_storage", self, stype=stype)
 
     def as_nd_ndarray(self) -> NDArray:
         """The array as legacy NDArray, sharing memory and history."""
