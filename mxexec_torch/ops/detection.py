@@ -63,11 +63,12 @@ def multibox_prior(
     step_y, step_x = steps if steps[0] > 0 and steps[1] > 0 else (1.0 / rows, 1.0 / columns)
     shapes = [(size, ratios[0]) for size in sizes] + [(sizes[0], ratio) for ratio in ratios[1:]]
     roots = [math.sqrt(ratio) if ratio >= 0 else math.nan for _, ratio in shapes]
-    half = [(size * rows / columns * root / 2, size / root / 2) for (size, _), root in zip(shapes, roots, strict=True)]
-    extent = torch.tensor([[(-w, w) for w, _ in half], [(-h, h) for _, h in half]], dtype=torch.float32, device=device)
+    widths = [size * rows / columns * root / 2 for (size, _), root in zip(shapes, roots, strict=True)]
+    heights = [size / root / 2 if root else math.copysign(math.inf, size) for (size, _), root in zip(shapes, roots, strict=True)]
+    extent = torch.tensor([[(-w, w) for w in widths], [(-h, h) for h in heights]], dtype=torch.float32, device=device)
     x = (torch.arange(columns, dtype=torch.float32, device=device) + offsets[1]) * step_x
     y = (torch.arange(rows, dtype=torch.float32, device=device) + offsets[0]) * step_y
-    size = (rows, columns, len(half), 2)
+    size = (rows, columns, len(shapes), 2)
     sides = (x[:, None, None] + extent[0]).expand(size), (y[:, None, None, None] + extent[1]).expand(size)
     boxes = torch.stack(sides, -1).reshape(1, -1, 4)
     return boxes.clamp(0.0, 1.0) if clip else boxes

@@ -52,6 +52,7 @@ CASES = [
         arg0=normal(2, 3), arg1=normal(2, 3), arg0_min=values([0.0]), arg0_max=values([1.0]), arg1_min=values([0.0]), arg1_max=values([1.0])),
         dict(num_args=2), error=True),
     Case("_linalg_gemm2", "ranks", dict(A=normal(2, 2, 3), B=normal(3, 4)), error=True),
+    Case("_contrib_MultiBoxPrior", "flat", dict(data=normal(1, 2, 2, 3)), dict(ratios=(1.0, 0.0), clip=True)),
     Case("SVMOutput", "empty", dict(data=normal(5, 0), label=integers(5, high=0)), grad=("data",), head="none", **_NONE),
     Case("Pooling", "no_images", dict(data=normal(0, 0, 7, 6)), dict(kernel=(2, 2), pad=(1, 1), stride=(3, 3), pool_type="sum"), **_NONE),
     Case("LogisticRegressionOutput", "label_only", dict(data=normal(4, 3), label=normal(4, 3)), grad=("label",), head="none", gradcheck="a loss"),
