@@ -79,7 +79,7 @@ def khatri_rao(*args: Tensor, num_args: Int) -> Tensor:
         raise MXNetError(f"khatri_rao needs matrices with one number of columns, got {', '.join(show(tuple(x.shape)) for x in args)}")
     product = args[0]
     for factor in args[1:]:
-        product = (product.unsqueeze(1) * factor.unsqueeze(0)).reshape(-1, factor.shape[1])
+        product = (product.unsqueeze(1) * factor.unsqueeze(0)).flatten(0, 1)
     return product
 
 

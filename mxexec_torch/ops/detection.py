@@ -44,6 +44,7 @@ def _prior_shape(a: Attrs, s: Shapes) -> None:
     if data is None:
         return
     _need(s, len(data) >= 4, f"Input data should be 4D: batch-channel-y-x, got {show(data)}")
+    _need(s, data[2] != 0 and data[3] != 0, f"a feature map needs cells, got shape {show(data)}")
     if data[2] > 0 and data[3] > 0:
         s.unify_out((1, data[2] * data[3] * (len(a.sizes) + len(a.ratios) - 1), 4))
 

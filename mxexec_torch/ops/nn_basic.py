@@ -44,7 +44,7 @@ def fully_connected(
     data (n, *k), weight (num_hidden, k), bias (num_hidden,) -> (n, num_hidden); with flatten=False (*n, k) -> (*n, num_hidden).
     Source: src/operator/nn/fully_connected.cc
     """
-    x = data.reshape(data.shape[0], -1) if flatten and data.ndim != 2 else data
+    x = data.reshape(data.shape[0], math.prod(data.shape[1:])) if flatten and data.ndim != 2 else data
     if tuple(weight.shape) != (num_hidden, x.shape[-1]):
         raise MXNetError(f"Shape inconsistent, Provided = {show(tuple(weight.shape))}, inferred shape=({num_hidden},{x.shape[-1]}) (input 'weight')")
     if bias is not None and bias.ndim != 1:

@@ -217,7 +217,7 @@ def col2im(
     n, c = data.shape[0], data.shape[1] // prod(kernel)
     padded = tuple(d + 2 * p for d, p in zip(output_size, window[3], strict=True))
     where = _unfold(torch.arange(prod(padded), device=device).reshape(1, 1, *padded), (*window[:3], (0,) * len(kernel))).reshape(-1)
-    image = data.new_zeros(n, c, prod(padded)).index_add(2, where, data.reshape(n, c, -1)).reshape(n, c, *padded)
+    image = data.new_zeros(n, c, prod(padded)).index_add(2, where, data.reshape(n, c, prod(kernel) * data.shape[2])).reshape(n, c, *padded)
     for i, (size, p) in enumerate(zip(output_size, window[3], strict=True)):
         image = image.narrow(2 + i, p, size)
     return image

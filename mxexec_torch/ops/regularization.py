@@ -33,6 +33,8 @@ def lrn(data: Tensor, /, *, alpha: Float = 9.99999975e-05, beta: Float = 0.75, k
     if data.ndim != 4 or nsize % 2 != 1:
         raise MXNetError(f"LRN needs data (batch, channel, y, x) and an odd nsize, got shape {list(data.shape)} and nsize {nsize}")
     n, c, h, w = data.shape
+    if data.numel() == 0:
+        return data * 1.0, data + knorm
     squares = F.pad(data.square().reshape(n, 1, c, h * w), (0, 0, nsize // 2, (nsize - 1) // 2))
     norm = F.avg_pool2d(squares, (nsize, 1), 1).reshape(n, c, h, w) * alpha + knorm
     return data * norm.pow(-beta), norm

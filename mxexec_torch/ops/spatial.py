@@ -133,7 +133,7 @@ def spatial_transformer(
     if data.ndim != 4 or tuple(loc.shape) != (data.shape[0], 6):
         raise MXNetError(f"SpatialTransformer needs data (n, c, y, x) and loc (n, 6), got {list(data.shape)} and {list(loc.shape)}")
     base = _base_grid(data, *target_shape)
-    source = (loc.reshape(-1, 3) @ base).reshape(data.shape[0], 2, -1)
+    source = (loc.reshape(-1, 3) @ base).reshape(data.shape[0], 2, base.shape[1])
     return grid_sample(data, source.reshape(-1, 2, *target_shape)), base, source.detach()
 
 

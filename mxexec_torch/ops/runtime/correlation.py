@@ -32,4 +32,6 @@ def correlate(first: Tensor, second: Tensor, kernel: int, reach: int, stride: in
             both = fixed * moved if multiply else torch.where(fixed >= moved, fixed - moved, moved - fixed)
             results.append(both.sum(1))
     sums = torch.stack(results, 1)
+    if not first.shape[1]:
+        return F.avg_pool2d(sums, kernel, stride) * torch.nan  # a mean of nothing
     return F.avg_pool2d(sums, kernel, stride, divisor_override=kernel * kernel * first.shape[1])

@@ -122,6 +122,8 @@ class _RoiPool(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         argmax, image = ctx.saved_tensors
         batch, channels, height, width = ctx.shape
+        if not batch * channels * height * width:
+            return grads[0].new_zeros(ctx.shape), None, None, None
         plane = (image.clamp(0, batch - 1).view(-1, 1) * channels + torch.arange(channels, device=image.device)) * (height * width)
         hit = argmax >= 0
         index = (plane.view(-1, channels, 1, 1) + argmax.clamp(min=0)).reshape(-1)

@@ -50,6 +50,8 @@ def grid_sample(data: Tensor, grid: Tensor) -> Tensor:
     """Bilinear samples at grid (n, 2, h, w) of x and y in [-1, 1], zero outside (corners are the outermost pixels)."""
     if data.is_meta:
         return data.new_empty((*data.shape[:2], *grid.shape[2:]))
+    if data.numel() == 0 or grid.numel() == 0:  # nothing to sample, or nowhere: zeros, which depend on nothing
+        return data.new_zeros((*data.shape[:2], *grid.shape[2:])) + (data.sum() + grid.sum()) * 0.0
     kind = torch.float32 if data.dtype in (torch.float16, torch.bfloat16) else data.dtype
     places = grid.permute(0, 2, 3, 1).to(kind)
     return F.grid_sample(data.to(kind), places, mode="bilinear", padding_mode="zeros", align_corners=True).to(data.dtype)

@@ -15,6 +15,23 @@ CASES = [
          dict(pooled_size=(3, 4), spatial_scale=0.8), grad=("data",), gradcheck="positions are rounded"),
     Case("ftml_update", "float64", dict(weight=normal(3, dtype="float64"), grad=normal(3, dtype="float64"), d=positive(3, dtype="float64"),
          v=positive(3, dtype="float64"), z=normal(3, dtype="float64")), dict(lr=0.1, t=3), out=("weight",), paths=("nd",)),
+    Case("FullyConnected", "no_rows", dict(data=normal(0, 3, 4), weight=normal(5, 12), bias=normal(5)), dict(num_hidden=5), **_NONE),
+    *[Case("LRN", f"no_{side}", dict(data=normal(2, 6, *shape)), dict(nsize=3, alpha=0.1), **_NONE) for side, shape in (("height", (0, 4)), ("width", (3, 0)))],
+    Case("khatri_rao", "no_columns", dict(a=normal(2, 0), b=normal(4, 0)), dict(num_args=2), grad=(), **_NONE),
+    Case("SpatialTransformer", "no_images", dict(data=normal(0, 3, 5, 6), loc=normal(0, 6)),
+         dict(transform_type="affine", sampler_type="bilinear", target_shape=(4, 5)), **_NONE),
+    *[Case(name, f"no_{side}", dict(data=normal(2, 3, *shape), **{other: normal(*size)}), attrs, **_NONE)
+      for name, other, size, attrs in (
+        ("BilinearSampler", "grid", (2, 2, 4, 3), {}),
+        ("SpatialTransformer", "loc", (2, 6), dict(transform_type="affine", sampler_type="bilinear", target_shape=(4, 5))))
+      for side, shape in (("height", (0, 6)), ("width", (5, 0)))],
+    Case("Correlation", "no_channels", dict(data1=normal(2, 0, 6, 7), data2=normal(2, 0, 6, 7)), **_NONE),
+    *[Case("col2im", f"no_{what}", dict(data=normal(*shape)), dict(output_size=(4, 3), kernel=(2, 3), pad=(0, 1)), **_NONE)
+      for what, shape in (("images", (0, 12, 9)), ("channels", (1, 0, 9)))],
+    *[Case("ROIPooling", f"no_{what}", dict(data=normal(*shape), rois=values([[0.0, 0, 0, 5, 5]])), dict(pooled_size=(2, 2), spatial_scale=1.0), grad=("data",),
+           **_NONE) for what, shape in (("channels", (2, 0, 6, 8)), ("height", (2, 3, 0, 8)), ("width", (2, 3, 6, 0)))],
+    *[Case("_contrib_MultiBoxPrior", f"no_{side}", dict(data=normal(2, 3, *shape)), grad=(), error=True, np_shape=True)
+      for side, shape in (("height", (0, 7)), ("width", (4, 0)))],
     *[Case("BatchNorm", f"no_elements{'_global' if whole else ''}", dict(
         data=normal(0, 3, 2), gamma=positive(3), beta=normal(3), moving_mean=normal(3), moving_var=positive(3)),
         dict(use_global_stats=whole), grad=("data", "beta"), **_NONE) for whole in (False, True)],
