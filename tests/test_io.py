@@ -125,3 +125,24 @@ def test_mnist_files(tmp_path: Path) -> None:
     assert len(batches) == 2 and batches[0].data[0].shape == (2, 1, 4, 3)
     np.testing.assert_allclose(batches[1].data[0].asnumpy()[0, 0], pixels[2] / 256)
     assert batches[1].label[0].asnumpy().tolist() == [2, 3]
+
+
+def test_csv_files_of_integers(tmp_path: Path) -> None:
+    """Integer files are read as C's strtol reads them; without a label file labels are one zero each, whatever their declared shape."""
+    path = tmp_path / "data.csv"
+    path.write_text("3.7,-2\n 5,6e2\n")
+    source = mx.io.CSVIter(data_csv=str(path), data_shape=(2,), label_shape=(4,), batch_size=2, dtype="int32")
+    batch = next(source)
+    assert batch.data[0].asnumpy().tolist() == [[3, -2], [5, 6]] and batch.data[0].dtype == np.int32
+    assert batch.label[0].shape == (2,)
+    for wrong in ({"dtype": "complex"}, {"batch_size": 0}, {"data_shape": (3,)}):
+        with pytest.raises(mx.MXNetError):
+            mx.io.CSVIter(**{"data_csv": str(path), "data_shape": (2,), "batch_size": 2, **wrong})
+    path.write_text("1,x\n")
+    with pytest.raises(mx.MXNetError, match="x"):
+        mx.io.CSVIter(data_csv=str(path), data_shape=(2,), batch_size=1)
+
+
+def test_labels_that_are_too_few() -> None:
+    with pytest.raises(mx.MXNetError, match="differ in length"):
+        list(mx.io.NDArrayIter(np.zeros((7, 2)), np.zeros(5), 3))

@@ -83,3 +83,13 @@ def test_mistakes_are_named() -> None:
             action()
     with pytest.raises(TypeError):
         mx.kv.create(3)  # type: ignore[arg-type]
+
+
+def test_settings_that_mxnet_refuses() -> None:
+    for params in ({}, {"threshold": 2}, {"type": "none"}, {"type": "1bit"}, {"type": "2bit", "threshold": 0}):
+        with pytest.raises(mx.MXNetError):
+            mx.kv.create("device").set_gradient_compression(params)
+    store = mx.kv.create()
+    store.init("e", mx.nd.ones((4, 2)).tostype("row_sparse"))
+    with pytest.raises(mx.MXNetError, match="rows 0 to 3"):
+        store.row_sparse_pull("e", out=mx.nd.sparse.zeros("row_sparse", (4, 2)), row_ids=mx.nd.array([1, 9]))

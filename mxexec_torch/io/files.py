@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import struct
 import warnings
 from ast import literal_eval
@@ -40,6 +41,8 @@ def settings(kind: str, args: tuple[Any, ...], given: dict[str, Any], defaults: 
         warnings.warn(f"{kind}: parameters without effect: {', '.join(unknown)}", stacklevel=3)
     if result["batch_size"] is None:
         raise MXNetError(f"{kind}: Required parameter batch_size of int is not presented")
+    if int(result["batch_size"]) < 1:
+        raise MXNetError(f"{kind}: batch_size must be at least 1, not {result['batch_size']}")
     return result
 
 
@@ -102,8 +105,18 @@ class _Samples:
         return True
 
 
+def _leading_integer(text: str) -> int:
+    """What C's strtol makes of a field: '3.7' is 3, as in MXNet's integer files."""
+    found = re.match(r"\s*[-+]?\d+", text)
+    return int(found.group()) if found else 0
+
+
 def _csv(kind: str, path: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    values = np.loadtxt(_existing(kind, path), delimiter=",", dtype=dtype, ndmin=2)
+    whole = _leading_integer if dtype.kind == "i" else None
+    try:
+        values = np.loadtxt(_existing(kind, path), delimiter=",", dtype=dtype, ndmin=2, converters=whole)
+    except ValueError as error:
+        raise MXNetError(f"{kind}: {path}: {error}") from error
     width = int(np.prod(shape))
     if values.shape[1] != width:
         raise MXNetError(f"{kind}: {path} has {values.shape[1]} columns, the shape {shape} needs {width}")
@@ -117,12 +130,18 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     the last batch from the beginning and go on behind that in the next epoch. dtype: 'float32' (default), 'int32', 'int64' or 'float64'.
     """
     given = settings("CSVIter", args, kwargs, {"data_csv": None, "data_shape": None, "label_csv": "NULL", "label_shape": (1,)})
-    dtype = np.dtype(given["dtype"] or "float32")
+    kinds = {name: np.dtype(name) for name in ("float32", "float64", "int32", "int64")}
+    wanted = given["dtype"] or "float32"
+    name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
+    if name not in kinds:
+        raise MXNetError(f"CSVIter: Invalid Input: dtype {name!r}, expected one of {', '.join(kinds)}")
+    dtype = kinds[name]
     if given["data_shape"] is None:
         raise MXNetError("CSVIter: Required parameter data_shape of Shape(tuple) is not presented")
     data = _csv("CSVIter", given["data_csv"], _shape(given["data_shape"]), dtype)
-    label_shape = _shape(given["label_shape"])
-    if given["label_csv"] in (None, "", "NULL"):
+    unlabelled = given["label_csv"] in (None, "", "NULL")
+    label_shape = (1,) if unlabelled else _shape(given["label_shape"])
+    if unlabelled:
         label = np.zeros((len(data), *label_shape), dtype=dtype)
     else:
         label = _csv("CSVIter", given["label_csv"], label_shape, dtype)

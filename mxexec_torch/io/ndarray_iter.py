@@ -101,6 +101,8 @@ class NDArrayIter(DataIter):
         if source.__class__ is NDArray:
             axis = self._axis
             begin = begin + self.num_data if begin < 0 else begin
+            if end > source.shape[axis]:
+                raise MXNetError(f"samples {begin} to {end - 1} of an array with {source.shape[axis]}: data and labels differ in length")
             return wrap(source._t.narrow(axis, begin, end - begin).clone(memory_format=torch.contiguous_format), source._ctx)
         if isinstance(source, NDArray):
             return _slice_along_batch_axis(source, slice(begin, end), self._axis)

@@ -118,7 +118,7 @@ class DistKVStore(KVStore):
         if own.stype == "row_sparse":
             return self._sum_rows(key, own)
         total = own._t.clone() if own.stype == "default" else own.tostype("default")._t
-        if compression is not None and compression.kind != "none":
+        if compression is not None:
             total = compression((key, 0), total)
         total = total.contiguous()
         _guarded(f"pushing key {key}", lambda: dist.all_reduce(total))

@@ -28,9 +28,10 @@ class _Compression:
         unknown = sorted(set(params) - {"type", "threshold"})
         if unknown:
             raise MXNetError(f"set_gradient_compression: Cannot find argument {unknown[0]!r}, possible arguments: type, threshold")
-        self.kind = str(params.get("type", "none"))
-        if self.kind not in ("none", "2bit"):
-            raise MXNetError(f"Unknown type for gradient compression {self.kind}, expected 2bit")
+        if "type" not in params:
+            raise MXNetError("set_gradient_compression: Required parameter type of string is not presented")
+        if str(params["type"]) != "2bit":
+            raise MXNetError(f"Unknown type for gradient compression {params['type']}, expected 2bit")
         self.threshold = float(params.get("threshold", 0.5))
         if self.threshold <= 0:
             raise MXNetError(f"threshold must be greater than 0, got {self.threshold}")
@@ -133,7 +134,7 @@ class KVStore(KVStoreBase):
         for tensor in tensors:
             if tensor.shape != stored._t.shape and stored.stype == "default":
                 raise MXNetError(f"key {key}: pushed shape {tuple(tensor.shape)}, the stored value has {stored.shape}")
-        if self._compression is not None and self._compression.kind != "none":
+        if self._compression is not None:
             tensors = [self._compression((key, i), t) for i, t in enumerate(tensors)]
         result = tensors[0]
         for tensor in tensors[1:]:
@@ -182,6 +183,8 @@ class KVStore(KVStoreBase):
             if target.stype != "row_sparse":
                 raise MXNetError(f"PullRowSparse expects row_sparse outputs, got stype {target.stype} for key {key}")
             unique = torch.unique(rows._t.reshape(-1).to(torch.int64))
+            if unique.numel() and not 0 <= int(unique[0]) <= int(unique[-1]) < stored.shape[0]:
+                raise MXNetError(f"row_sparse_pull: key {key} has rows 0 to {stored.shape[0] - 1}, asked for {int(unique[0])} to {int(unique[-1])}")
             kept = call("_sparse_retain", stored, wrap(unique.to(stored.context.device), stored.context))
             _copy(kept, target)
 
