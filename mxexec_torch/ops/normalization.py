@@ -132,7 +132,7 @@ def batch_norm_with_relu(
     Deviations: any rank and axis (MXNet: four dimensions, axis 1, float32).
     """
     out, mean, inverse = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, axis, fix_gamma, train, use_global_stats)
-    return Out(out.relu(), mean, inverse, out > 0, writes=_fixed(gamma, fix_gamma))
+    return Out(out.relu(), mean, inverse, (out > 0).to(out.dtype), writes=_fixed(gamma, fix_gamma))
 
 
 # -- The two older forms: their `var` output is the variance -------------------------------------------------------------------
