@@ -40,6 +40,8 @@ def name_of(dtype: Any) -> str:
         raise TypeError(f"element type {dtype} does not exist in MXNet")
     if dtype is BFLOAT16 or (isinstance(dtype, np.dtype) and dtype.names == ("bfloat16",)):
         return "bfloat16"
+    if not isinstance(dtype, (str, type, np.dtype)) and getattr(dtype, "dtype", None) is not None:
+        return name_of(dtype.dtype)  # `x.astype(y)`: an array stands for its type
     name = str(np.dtype(dtype).name)
     if name not in NAME_TO_CODE:
         raise TypeError(f"element type {name} does not exist in MXNet")

@@ -271,3 +271,9 @@ def test_numbers_out_of_range_wrap_silently():
     assert np.isinf(nd.array([1e40]).asnumpy()).all()
     assert np.isnan(nd.array(np.array([None])).asnumpy()).all()
     assert nd.ones((2,), dtype="float64").astype(None).dtype is np.float32
+
+
+def test_an_array_stands_for_its_element_type() -> None:
+    """`x.astype(y)`, as NumPy 1 let an object with a dtype stand for it."""
+    like = mx.nd.ones((2,), dtype="float16")
+    assert mx.nd.ones((3,)).astype(like).dtype is np.float16
