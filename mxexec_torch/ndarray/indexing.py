@@ -437,9 +437,11 @@ def _assign_basic(target: torch.Tensor, basic: _Basic, key: tuple[Any, ...], val
     if isinstance(value, _NUMBERS):
         _store(target, basic, _number(value, target))
         return
-    if 0 in basic.block:
-        raise MXNetError(f"nothing is selected of an array of shape {tuple(target.shape)}: no array can be assigned to that")
     tensor = _value_tensor(value, target)
+    if 0 in basic.block:
+        if tensor.numel() == 0:
+            return
+        raise MXNetError(f"nothing is selected of an array of shape {tuple(target.shape)}: only an empty array can be assigned to that")
     if tensor.data_ptr() == target.data_ptr():
         tensor = tensor.clone()
     kept = tuple(basic.kept) or (1,)
