@@ -161,8 +161,8 @@ class Executor:
             expected = self.handle.outputs[i]
             if expected is not None and tuple(expected.shape) != grad.shape:
                 raise MXNetError(
-                    f"operands shape mismatch from.shape = {show(grad.shape)} to.shape={show(tuple(expected.shape))}: the head gradient of output {i} "
-                    "needs the output's shape"
+                    f"Check failed: operands shape mismatch from.shape = {show(grad.shape)} to.shape={show(tuple(expected.shape))}: "
+                    f"the head gradient of output {i} needs the output's shape"
                 )
             heads.append(grad._t)
         self.handle.backward(heads, is_train, self._monitored)
