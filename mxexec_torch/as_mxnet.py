@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from . import numpy_compat
+from . import numpy_compat, python_compat
 
 __all__ = ["install"]
 
@@ -76,14 +76,17 @@ def install() -> None:
 
 
 def pytest_addoption(parser: Any) -> None:
-    """pytest hook: the option --numpy-compat."""
-    parser.addoption("--numpy-compat", action="store_true", help="restore the NumPy 1.x names (np.bool, np.int, ...) that old tests use")
+    """pytest hook: the options --numpy-compat (the default, as in `mxexec-torch run`) and --no-numpy-compat."""
+    text = "restore the names (np.bool, np.int, collections.Iterable, ...) that NumPy and Python have dropped and old tests use (default: yes)"
+    parser.addoption("--numpy-compat", action="store_true", default=True, help=text)
+    parser.addoption("--no-numpy-compat", action="store_false", dest="numpy_compat", help="do not")
 
 
 def pytest_configure(config: Any) -> None:
-    """pytest hook: acts on --numpy-compat before any test module is imported."""
-    if config.getoption("--numpy-compat"):
+    """pytest hook: restores dropped names before any test module is imported."""
+    if config.getoption("numpy_compat"):
         numpy_compat.restore()
+        python_compat.restore()
 
 
 install()

@@ -1,7 +1,7 @@
 """NumPy 1.x names (`np.bool`, `np.int`, `np.float_`, `np.product`, ...) for scripts written before they were removed.
 
-`mxexec-torch run` restores them unless told `--no-numpy-compat`. Elsewhere they are off unless asked for: `pytest -p mxexec_torch.as_mxnet
---numpy-compat`, the environment variable `MXEXEC_TORCH_NUMPY_COMPAT=1`, or `mxexec_torch.numpy_compat.restore()`.
+`mxexec-torch run` and `pytest -p mxexec_torch.as_mxnet` restore them unless told `--no-numpy-compat`. Elsewhere they are off unless asked for:
+the environment variable `MXEXEC_TORCH_NUMPY_COMPAT=1`, or `mxexec_torch.numpy_compat.restore()`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names of older Python 3 versions (`collections.Iterable`, `time.clock`, `inspect.getargspec`, `xml.etree.cElementTree`, ...) for old scripts.
 
-`mxexec-torch run` restores them together with NumPy's (see numpy_compat).
+`mxexec-torch run` and the pytest plugin restore them together with NumPy's (see numpy_compat).
 """
 
 from __future__ import annotations

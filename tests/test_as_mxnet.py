@@ -85,7 +85,7 @@ assert np.fromstring(b"\\x01\\xff", dtype=np.uint8).tolist() == [1, 255] and np.
     )
 
 
-@pytest.mark.parametrize(("options", "passes"), [([], False), (["--numpy-compat"], True)])
+@pytest.mark.parametrize(("options", "passes"), [([], True), (["--numpy-compat"], True), (["--no-numpy-compat"], False)])
 def test_pytest_plugin(tmp_path: Path, options: list[str], passes: bool) -> None:
     """`pytest -p mxexec_torch.as_mxnet` gives test modules mxnet, and the old NumPy names on request."""
     module = "import mxnet as mx\nimport numpy as np\nKIND = np.int\ndef test_it():\n    assert mx.__name__ == 'mxexec_torch'\n"

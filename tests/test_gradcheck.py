@@ -69,6 +69,18 @@ CASES = [(family, case) for family in store.families() for case in store.load(fa
 CASES += [("more", case) for case in MORE]
 
 
+class _Dense(torch.autograd.Function):
+    """The same tensor; its gradient, sparse for some operators, becomes dense: gradcheck asks for the layout of the input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        return grads[0].to_dense()
+
+
 def _function(case: Case, operator: OpDef, wanted: list[str], train: bool) -> tuple[Any, list[torch.Tensor]]:
     given = dict(case.attrs)
     if operator.key_var_num_args and operator.key_var_num_args not in given:
@@ -81,7 +93,7 @@ def _function(case: Case, operator: OpDef, wanted: list[str], train: bool) -> tu
     leaves = [arrays[n].clone().requires_grad_() for n in wanted]
 
     def function(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        inputs = {**arrays, **dict(zip(wanted, tensors))}
+        inputs = {**arrays, **dict(zip(wanted, map(_Dense.apply, tensors)))}
         outputs = operator.run(attrs, list(inputs.values()), train, torch.device("cpu")).outputs
         return tuple(o for o in outputs[: operator.num_visible(attrs)] if o.is_floating_point())
 

@@ -167,6 +167,9 @@ def test_rule_and_body_agree(name: str) -> None:
     SHAPES[name] = len(accepted)
 
 
+NEED_ALL = ("_np_cumsum",)  # MXNet refuses to infer them from less than whole shapes
+
+
 @pytest.mark.parametrize("name", [n for n in TRIED if n not in GUESSES])
 def test_rules_only_add_knowledge(name: str) -> None:
     """With sizes hidden a rule finds nothing that contradicts what it finds with all of them, and its own outputs do not disturb it."""
@@ -187,7 +190,11 @@ def test_rules_only_add_knowledge(name: str) -> None:
         hidden = [
             None if data.draw(st.booleans()) else tuple(-1 if data.draw(st.booleans()) else d for d in shape) for shape in shapes
         ]
-        partial = _by_rule(operator, attrs, list(hidden))
+        try:
+            partial = _by_rule(operator, attrs, list(hidden))
+        except MXNetError:
+            assert name in NEED_ALL
+            return
         for known, whole in zip([*partial.inputs, *partial.outputs], [*full.inputs, *full.outputs], strict=True):
             if complete(whole):
                 assert merge_shapes(known, whole) == whole, f"{hidden} gives {known}, {list(shapes)} gives {whole}"
