@@ -106,11 +106,12 @@ def _resized(draw: st.DrawFn, examples: list[Example]) -> Example:
 def _strategy(operator: OpDef) -> st.SearchStrategy[Example] | None:
     attrs = _any_attrs(operator)
     if attrs is not None and operator.shape is elementwise and operator.dtype is None and not operator.variadic:
-        return _one_shape(operator, attrs)
+        examples = CASES.get(operator.name)
+        return st.one_of(_one_shape(operator, attrs), _resized(examples)) if examples else _one_shape(operator, attrs)
     if attrs is not None and operator.shape is broadcast:
         return _broadcastable(operator, attrs)
-    examples = CASES.get(operator.name)
-    return _resized(examples) if examples else None
+    cases = CASES.get(operator.name)
+    return _resized(cases) if cases else None
 
 
 def _by_rule(operator: OpDef, attrs: Attrs, shapes: list[Any], outputs: list[Any] | None = None) -> Shapes:
