@@ -123,6 +123,11 @@ def _sgd(weight: Any) -> None:
     mx.nd.sgd_update(weight, mx.nd.ones(weight.shape), lr=0.5, wd=0.0, out=weight)
 
 
+def _fused_sgd(weight: Any) -> None:
+    update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+    update([0], [mx.nd.ones(weight.shape)], [weight])
+
+
 WRITES = {
     "assign": lambda w: w.__setitem__(slice(None), 0.25),
     "element": lambda w: w.__setitem__((0, 0, 0, 0), 3.0),
@@ -131,6 +136,7 @@ WRITES = {
     "reshaped": lambda w: w.reshape((-1,)).__setitem__(slice(0, 5), 1.5),
     "copyto": lambda w: mx.nd.ones(w.shape).copyto(w),
     "update": _sgd,
+    "updater": _fused_sgd,
     "random": lambda w: mx.nd.random.uniform(0, 1, shape=w.shape, out=w),
     "initializer": lambda w: mx.init.Xavier()(mx.init.InitDesc("conv0_weight"), w),
     "dlpack": lambda w: torch.from_dlpack(w).fill_(0.125),

@@ -19,6 +19,7 @@ import torch
 
 from .. import ranges
 from ..errors import MXNetError
+from ..foreign import mark_foreign
 from ..graph import Entry, Node
 from ..infer.meta import plain_shapes
 from ..infer.state import show
@@ -83,6 +84,8 @@ class BoundGraph:
         self._integer = [i for i in asked if crossing or not self.tensors[i].is_floating_point()]
         wanted = set(self._wanted)
         self._plain = [t.data for t in self.tensors]
+        for entry in (e for n in self.nodes if n.op is not None and n.op.bind is not None for e in n.inputs if e.node.op is None):
+            mark_foreign(self.tensors[self._position[id(entry.node)]])  # a Custom operator or a loop's body writes states through the alias
         self._leaves = [alias.requires_grad_() if i in wanted else alias for i, alias in enumerate(t.data for t in self.tensors)]
         self._programs: dict[bool, Program] = {}
         self._recomputing: dict[bool, Callable[..., tuple[torch.Tensor, ...]]] = {}

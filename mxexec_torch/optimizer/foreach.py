@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from ..ndarray.core import NDArray
 from ..ndarray.tape import state as tape
@@ -51,6 +52,7 @@ def sgd(
                 w, g, m[0], weight_decay=wd / rescale, momentum=momentum, lr=-1.0, dampening=1.0 - step, nesterov=False, maximize=False,
                 is_first_step=False,
             )  # fmt: skip
+            increment_version([*w, *m[0]])  # this kernel counts no writes (see lower.fuse)
             continue
         if limit:
             g = list(torch._foreach_mul(g, rescale))
