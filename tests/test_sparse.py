@@ -532,3 +532,16 @@ def test_a_lazy_update_refuses_gradients_of_another_type() -> None:
     grad = mx.nd.sparse.row_sparse_array((np.ones((2, 2)), [1, 3]), shape=(4, 2), dtype="float64")
     with pytest.raises(mx.MXNetError, match="float64"):
         mx.nd.sgd_update(weight, grad, lr=0.1, out=weight)
+
+
+@pytest.mark.parametrize("make", [csr, lambda: csr().tostype("row_sparse")])
+def test_recorded_results_hold_what_unrecorded_ones_hold(make: Any) -> None:
+    """Where the sparse operator's values differ from the dense one's, gradients or not."""
+    x = make()
+    x.attach_grad()
+    plain = mx.nd._internal._scatter_plus_scalar(x, scalar=2.0)
+    with autograd.record():
+        result = mx.nd._internal._scatter_plus_scalar(x, scalar=2.0)
+    assert result.stype == plain.stype and (result.asnumpy() == plain.asnumpy()).all() and (plain.asnumpy() == 0).any()
+    result.backward(mx.nd.ones(x.shape) * 7)
+    assert (x.grad.asnumpy() == 7).all()

@@ -31,12 +31,12 @@ def run_sparse(plan: Any, inputs: Sequence[NDArray], out: Any = None) -> Any:
     """Runs a plan whose inputs are partly sparse, or whose result is. Errors: MXNetError where MXNet has no such combination."""
     wanted = output_stypes(plan.op, plan.attrs, [x.stype for x in inputs])
     records = invoke.connected(inputs) if state.recording else None
+    handler = HANDLERS.get(plan.op.name)
     if records is None:
         if plan.op.name in _ROW_UPDATES:
             updated = _update_rows(plan, inputs, out)
             if updated is not None:
                 return updated
-        handler = HANDLERS.get(plan.op.name)
         result = None if handler is None else handler(plan, inputs)
         if result is not None:
             arrays = result if isinstance(result, list) else [result]
@@ -54,7 +54,16 @@ def run_sparse(plan: Any, inputs: Sequence[NDArray], out: Any = None) -> Any:
         if given is not used and used._t._version != version:  # a state that the operator has written
             given._store(used._t)  # type: ignore[attr-defined]
     arrays = results if isinstance(results, list) else [results]
+    exact = None if records is None or handler is None else handler(plan, inputs)
+    if exact is not None:  # the values, which may differ from the dense ones (`_scatter_plus_scalar`), with the dense operator's history
+        pairs = zip(exact if isinstance(exact, list) else [exact], arrays, strict=True)
+        arrays = [result if array.stype == "default" else _with_history(array, result) for array, result in pairs]
     return _deliver(plan, [_convert(array, stype) for array, stype in zip(arrays, wanted, strict=False)], out)
+
+
+def _with_history(array: NDArray, source: NDArray) -> NDArray:
+    array._ag, array._rec = source._ag, source._rec
+    return array
 
 
 def _dense_view(array: NDArray) -> NDArray:
@@ -62,9 +71,7 @@ def _dense_view(array: NDArray) -> NDArray:
 
 
 def _convert(array: NDArray, stype: str) -> NDArray:
-    converted = to_storage(array, stype)
-    converted._ag, converted._rec = array._ag, array._rec
-    return converted
+    return _with_history(to_storage(array, stype), array)
 
 
 def _deliver(plan: Any, arrays: Sequence[NDArray], out: Any) -> Any:
