@@ -534,7 +534,7 @@ def test_a_lazy_update_refuses_gradients_of_another_type() -> None:
         mx.nd.sgd_update(weight, grad, lr=0.1, out=weight)
 
 
-@pytest.mark.parametrize("make", [csr, lambda: csr().tostype("row_sparse")])
+@pytest.mark.parametrize("make", [csr, rows])
 def test_recorded_results_hold_what_unrecorded_ones_hold(make: Any) -> None:
     """Where the sparse operator's values differ from the dense one's, gradients or not."""
     x = make()
