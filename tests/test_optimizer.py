@@ -49,7 +49,7 @@ def test_a_checkpoint_of_mxnets_goes_on_here(tmp_path: Path, net: str, kind: str
 
 @pytest.mark.parametrize("kind, settings", [
     ("sgd", {}), ("sgd", {"wd": 0.1}), ("sgd", {"momentum": 0.9, "wd": 0.1}), ("sgd", {"momentum": 0.9, "clip_gradient": 0.3}),
-    ("adam", {}), ("adam", {"wd": 0.1, "clip_gradient": 0.3}),
+    ("adam", {}), ("adam", {"wd": 0.1, "clip_gradient": 0.3}), ("sgd", {"momentum": 0.9, "clip_gradient": -1.0}), ("adam", {"clip_gradient": -1.0}),
 ])  # fmt: skip
 def test_many_parameters_at_once_give_the_numbers_of_one_by_one(kind: str, settings: dict[str, Any]) -> None:
     random = np.random.RandomState(0)

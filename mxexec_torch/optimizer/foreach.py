@@ -38,12 +38,18 @@ def _groups(lrs: Sequence[float], wds: Sequence[float], *columns: Sequence[Any])
         yield lr, wd, [[column[i] for i in members] for column in tensors]
 
 
+def _positive(limit: float | None) -> float | None:
+    """clip_gradient as the update operators read it: zero (which the optimizers leave out) and negative numbers mean no limit."""
+    return limit if limit is not None and limit > 0 else None
+
+
 @torch.no_grad()
 def sgd(
     weights: Sequence[Any], grads: Sequence[Any], moms: Sequence[Any] | None, lrs: Sequence[float], wds: Sequence[float],
     momentum: float, rescale: float, limit: float | None,
 ) -> None:  # fmt: skip
-    """w <- w - lr (clip(rescale g) + wd w), or through the momenta: m <- momentum m - lr (...), w <- w + m."""
+    """w <- w - lr (clip(rescale g) + wd w), or through the momenta: m <- momentum m - lr (...), w <- w + m. limit: none unless above 0."""
+    limit = _positive(limit)
     for lr, wd, (w, g, *m) in _groups(lrs, wds, weights, grads, *([] if moms is None else [moms])):
         step = -lr * rescale
         if m and step and not limit and all(t.is_contiguous() for column in (w, g, *m) for t in column):
@@ -77,6 +83,7 @@ def adam(
     beta1: float, beta2: float, epsilon: float, rescale: float, limit: float | None,
 ) -> None:  # fmt: skip
     """Adam; `lrs` hold the bias correction already."""
+    limit = _positive(limit)
     for lr, wd, (w, g, mean, var) in _groups(lrs, wds, weights, grads, means, variances):
         if rescale != 1:
             g = list(torch._foreach_mul(g, rescale))
