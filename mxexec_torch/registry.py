@@ -23,6 +23,7 @@ from typing import Annotated, Any, Union
 
 import torch
 
+from .booleans import takes_bool
 from .errors import MXNetError
 from .factories import _REGISTRY, get_alias_func, get_create_func, get_register_func, get_registry  # noqa: F401 - public here: mx.registry
 from .values import IGNORED, Range, ValueType
@@ -222,6 +223,7 @@ class OpDef:
     input_texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.takes_bool = takes_bool(self.name)
         self.variadic = any(i.variadic for i in self.inputs)
         self.input_names = tuple(i.name for i in self.inputs)
         self.ignored = frozenset(s.name for s in self.attrs.values() if s.ignored)
@@ -314,8 +316,7 @@ class OpDef:
     # -- running ------------------------------------------------------------------------------------------------------------
     def run(self, a: Attrs, inputs: Sequence[torch.Tensor | None], train: bool, device: torch.device | None = None) -> Out:
         """Runs the body. `inputs` follows `node_inputs(a)`: absent optional inputs are left out."""
-        if self.floats_only:
-            self.check_floats(inputs)
+        self.check_types(inputs)
         kwargs: dict[str, Any] = {name: a[name] for name in self.passed}
         if self.any_attrs:
             kwargs.update({k: v for k, v in a.items() if k not in self.attrs})
@@ -326,11 +327,13 @@ class OpDef:
             return result
         return Out(*result) if isinstance(result, (tuple, list)) else Out(result)
 
-    def check_floats(self, inputs: Sequence[torch.Tensor | None]) -> None:
-        """Errors: MXNetError when the operator takes floating point data only and its first input is not."""
+    def check_types(self, inputs: Sequence[torch.Tensor | None]) -> None:
+        """Errors: MXNetError for data that is not floating point or an input of type bool, where the operator does not take it."""
         first = inputs[0] if inputs else None
-        if first is not None and not first.is_floating_point():
+        if self.floats_only and first is not None and not first.is_floating_point():
             raise MXNetError(f"This operation only support floating point types, not {str(first.dtype).removeprefix('torch.')}")
+        if not self.takes_bool and any(tensor is not None and tensor.dtype is torch.bool for tensor in inputs):
+            raise MXNetError(f"{self.name} does not take inputs of type bool")
 
     def place(self, a: Attrs, inputs: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """The positional arguments of the body: None where an optional input is absent."""

@@ -19,6 +19,7 @@ from .tape import state
 
 __all__ = ["Arithmetic", "binary"]
 
+_BOOL = torch.bool
 _FLOAT = {torch.float32, torch.float64}
 _PLAIN = (float, int)
 _NUMBERS = (float, int, np.generic)
@@ -130,7 +131,7 @@ class Arithmetic(Slots):
             left = self._t
             if other.__class__ is cls:
                 right = other._t
-                if left.dtype is right.dtype:
+                if left.dtype is right.dtype and left.dtype is not _BOOL:
                     try:
                         total = left + right
                     except RuntimeError:
@@ -153,7 +154,7 @@ class Arithmetic(Slots):
             left = self._t
             if other.__class__ is cls:
                 right = other._t
-                if left.dtype is right.dtype:
+                if left.dtype is right.dtype and left.dtype is not _BOOL:
                     try:
                         total = left - right
                     except RuntimeError:
@@ -176,7 +177,7 @@ class Arithmetic(Slots):
             left = self._t
             if other.__class__ is cls:
                 right = other._t
-                if left.dtype is right.dtype:
+                if left.dtype is right.dtype and left.dtype is not _BOOL:
                     try:
                         total = left * right
                     except RuntimeError:

@@ -19,6 +19,7 @@ from .tape import guard_write, state
 
 __all__ = ["Plan", "call", "connected", "context_argument", "invoke", "record", "run", "run1", "run2", "run_dense", "store", "with_history"]
 
+BOOL = torch.bool
 _new = object.__new__
 
 # Replaced by ndarray.sparse_ops: runs an operator that was given sparse arrays, or returns NotImplemented.
@@ -43,7 +44,7 @@ def run(plan: Plan, inputs: Sequence[NDArray], out: Any = None, dense: bool = Fa
         if records is not None:
             return run_recorded(plan, inputs, records, out)
     tensors = [array._t for array in inputs]
-    if plan.checks:
+    if plan.checks or (plan.no_bools and tensors[0].dtype is BOOL):
         plan.check(tensors)
     if plan.in_place is not None and out is inputs[0] and not state.recording and len({t.data_ptr() for t in tensors}) == len(tensors):
         try:
@@ -144,7 +145,7 @@ def run1(plan: Plan, x: NDArray, out: Any) -> Any:
     if out is not None or state.recording or plan.quick is None or x.__class__ is not NDArray:
         return run(plan, (x,), out)
     tensor = x._t
-    if plan.checks and (tensor.shape, tensor.dtype) not in plan.seen:
+    if (plan.checks and (tensor.shape, tensor.dtype) not in plan.seen) or (plan.no_bools and tensor.dtype is BOOL):
         plan.check((tensor,))
     try:
         result = plan.quick[state.training](tensor)
@@ -188,7 +189,7 @@ def run_dense(plan: Plan, arrays: Sequence[NDArray], out: Any) -> Any:
     if out is not None or state.recording or plan.quick is None or plan.num_inputs != len(arrays):
         return run(plan, arrays, out)
     tensors = [array._t for array in arrays]
-    if plan.checks:
+    if plan.checks or (plan.no_bools and tensors[0].dtype is BOOL):
         plan.check(tensors)
     try:
         result = plan.quick[state.training](*tensors)

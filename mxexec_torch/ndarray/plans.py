@@ -34,8 +34,8 @@ class Plan:
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "num_inputs", "op",
-        "plain", "quick", "seen", "sparse", "visible", "zeros",
+        "__weakref__", "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "no_bools", "num_inputs",
+        "op", "plain", "quick", "seen", "sparse", "visible", "zeros",
     )
 
     def __init__(self, op: OpDef, given: Mapping[str, Any], num_inputs: int | None = None) -> None:
@@ -58,7 +58,8 @@ class Plan:
         self.checks_shape = op.shape is not None and not (op.shape is elementwise and self.num_inputs < 2)
         self.checks_dtype = op.dtype is not any_dtype and not ((op.dtype is None or op.dtype is same_dtype) and self.num_inputs < 2)
         self.seen: set[Any] = set()
-        self.checks = self.checks_shape or self.checks_dtype or op.floats_only
+        self.no_bools = not op.takes_bool and self.num_inputs > 0
+        self.checks = self.checks_shape or self.checks_dtype or op.floats_only or (self.no_bools and self.num_inputs > 1)
         # the result may be sparse although all inputs are dense
         self.sparse = op.name in STORED_ONLY or self.attrs.get("forward_stype") is not None
         self.ctx: Context | None = context_argument(self.attrs["ctx"]) if self.attrs.get("ctx") else None
@@ -109,8 +110,7 @@ class Plan:
             return
         op, a, names = self.op, self.attrs, self.names
         unknown = [None] * op.num_outputs(a)
-        if op.floats_only:
-            op.check_floats(tensors)
+        op.check_types(tensors)
         if self.checks_dtype:
             (op.dtype or same_dtype)(a, Dtypes(op, a, op.name, [t.dtype for t in tensors], unknown, names))
         if self.checks_shape and op.shape is not None:

@@ -35,4 +35,12 @@ CASES = [
     *[Case("BatchNorm", f"no_elements{'_global' if whole else ''}", dict(
         data=normal(0, 3, 2), gamma=positive(3), beta=normal(3), moving_mean=normal(3), moving_var=positive(3)),
         dict(use_global_stats=whole), grad=("data", "beta"), **_NONE) for whole in (False, True)],
+    # bool: refused but for the operators that take it
+    *[Case(name, "bool", dict(data=integers(2, 3, high=1, dtype="bool")), attrs, grad=(), error=True)
+      for name, attrs in (("exp", {}), ("transpose", {}), ("sort", {}), ("reverse", dict(axis=0)), ("slice_axis", dict(axis=1, begin=0, end=2)), ("clip", dict(a_min=0, a_max=1)))],
+    *[Case(name, "bool", dict(a=integers(2, 3, high=1, dtype="bool"), b=integers(2, 3, high=1, dtype="bool")), grad=(), error=True)
+      for name in ("broadcast_mul", "broadcast_equal", "elemwise_add", "Concat")],
+    Case("pick", "bool_index", dict(data=normal(3, 4), index=integers(3, high=1, dtype="bool")), grad=(), error=True),
+    *[Case(name, "bool", dict(data=integers(2, 3, high=1, dtype="bool")), attrs, grad=())
+      for name, attrs in (("tile", dict(reps=(2,))), ("slice", dict(begin=(0, 1), end=(2, 3))), ("expand_dims", dict(axis=0)), ("_equal_scalar", dict(scalar=1.0)))],
 ]  # fmt: skip
