@@ -34,8 +34,8 @@ class Plan:
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "no_bools", "num_inputs",
-        "op", "plain", "quick", "seen", "sparse", "visible", "zeros",
+        "__weakref__", "attrs", "bodies", "checks", "checks_dtype", "checks_shape", "ctx", "device", "given", "in_place", "layout", "names", "no_bools",
+        "num_inputs", "op", "plain", "quick", "seen", "sparse", "visible", "zeros",
     )
 
     def __init__(self, op: OpDef, given: Mapping[str, Any], num_inputs: int | None = None) -> None:
