@@ -252,19 +252,16 @@ class OpDef:
             raise MXNetError(f'{error}, in operator {self.name}(name=""{shown})') from None
 
     def _read(self, given: Mapping[str, Any]) -> Attrs:
+        unknown = [name for name in given if name not in self.attrs]
+        if unknown and not self.any_attrs:
+            raise self.unknown_attribute(unknown[0])  # before what is missing: it is often the same one, misspelt
         attrs = Attrs()
         for name, spec in self.attrs.items():
-            if name in given:
-                attrs[name] = spec.type.read(given[name], name, spec.bounds)
-            elif spec.default is REQUIRED:
-                raise MXNetError(f"Required parameter {name} of {spec.type.short} is not presented")
-            else:
-                attrs[name] = spec.default
-        for name in given:
-            if name not in self.attrs:
-                if not self.any_attrs:
-                    raise self.unknown_attribute(name)
-                attrs[name] = given[name]
+            attrs[name] = spec.type.read(given[name], name, spec.bounds) if name in given else spec.default
+        for name in self._required:
+            if name not in given:
+                raise MXNetError(f"Required parameter {name} of {self.attrs[name].type.short} is not presented")
+        attrs.update((name, given[name]) for name in unknown)
         if self.check:
             self.check(attrs)
         return attrs

@@ -382,3 +382,12 @@ def test_numpy_array_scopes_are_per_thread() -> None:
 def test_executors_take_what_numpy_converts(value: object) -> None:
     exe = (mx.sym.Variable("a") * 2).bind(mx.cpu(), [mx.nd.zeros(2)])
     assert exe.forward(a=value)[0].asnumpy().tolist() == [2, 4]
+
+
+def test_misspelt_required_attribute() -> None:
+    """The error names what was written, before what is missing, as MXNet's does."""
+    for call, value in ((mx.sym.FullyConnected, mx.sym.Variable("x")), (mx.nd.FullyConnected, mx.nd.ones((1, 2)))):
+        with pytest.raises(mx.MXNetError, match="Cannot find argument 'num_hiden', Possible Arguments"):
+            call(value, num_hiden=3)
+        with pytest.raises(mx.MXNetError, match="Required parameter num_hidden of int is not presented"):
+            call(value)
