@@ -27,10 +27,10 @@ def backend_name(given: str | None = None) -> str:
     if name not in ("eager", "inductor"):
         from torch import _dynamo
 
-        known = _dynamo.list_backends(exclude_tags=None)
-        if name not in known:
+        if name not in _dynamo.list_backends(exclude_tags=None):
             source = "backend" if given else "MXEXEC_TORCH_BACKEND"
-            raise MXNetError(f"{source}={name!r} is not a back-end of torch.compile: expected 'eager' or one of {known}")
+            known = ", ".join(repr(n) for n in ("eager", *_dynamo.list_backends()))  # without those for debugging
+            raise MXNetError(f"{source}={name!r} is not a back-end of torch.compile: expected one of {known}")
     return name
 
 
