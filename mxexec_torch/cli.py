@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import runpy
 import sys
@@ -21,16 +22,34 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run a script in which `import mxnet` means this package")
     names = "give scripts the names of NumPy 1.x and of older Pythons (np.bool, collections.Iterable, ...) that these lack"
     run.add_argument("--numpy-compat", action=argparse.BooleanOptionalAction, default=True, help=names)
-    run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as in `python -m`")
-    run.add_argument("script", help="the script, or with -m the module")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script sees in sys.argv[1:]")
+    run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as for `python -m`")
+    run.add_argument("script", metavar="SCRIPT", help="the script, or with -m the module")
+    rest = run.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="what the script sees in sys.argv[1:]")
+    rest.required = False  # argparse would name it among what is missing
     info = commands.add_parser("info", help="what a checkpoint contains and whether this package runs it")
-    info.add_argument("symbol", help="model-symbol.json")
-    info.add_argument("params", nargs="?", help="model-0000.params")
+    info.add_argument("symbol", metavar="SYMBOL", help="the graph: model-symbol.json")
+    info.add_argument("params", metavar="PARAMS", nargs="?", help="its parameters: model-0000.params; tells inputs from parameters")
     im2rec.add_arguments(commands.add_parser("im2rec", help="make image lists (.lst) from a folder and records (.rec, .idx) from lists"))
     matrix = commands.add_parser("matrix", help="write compat_matrix.md from the recorded operator cases (in a checkout)")
     matrix.add_argument("--check", action="store_true", help="write nothing; fail when the file differs from what would be written")
     return parser
+
+
+def _missing(script: str, as_module: bool) -> str | None:
+    """Why there is nothing to run under that name; None when there is."""
+    if as_module:
+        try:
+            found = importlib.util.find_spec(script)
+            if found is not None and found.submodule_search_locations is not None and importlib.util.find_spec(f"{script}.__main__") is None:
+                return f"{script} is a package without __main__, which cannot be run"
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{script}.".startswith(f"{error.name}."):
+                raise  # a package above the module imports what is not there
+            found = None
+        return None if found is not None else f"no such module: {script}"
+    if not os.path.exists(script):
+        return f"no such script: {script}"
+    return f"{script} is a folder without __main__.py" if os.path.isdir(script) and not os.path.exists(os.path.join(script, "__main__.py")) else None
 
 
 def _run(script: str, arguments: Sequence[str], as_module: bool, old_names: bool) -> int:
@@ -41,12 +60,14 @@ def _run(script: str, arguments: Sequence[str], as_module: bool, old_names: bool
     if old_names:
         numpy_compat.restore()
         python_compat.restore()
-    if not as_module and not os.path.exists(script):
-        print(f"mxexec-torch: no such script: {script}", file=sys.stderr)
+    if as_module:
+        sys.path.insert(0, os.getcwd())
+    problem = _missing(script, as_module)
+    if problem is not None:
+        print(f"mxexec-torch: {problem}", file=sys.stderr)
         return 2
     sys.argv = [script, *arguments]
     if as_module:
-        sys.path.insert(0, os.getcwd())
         runpy.run_module(script, run_name="__main__", alter_sys=True)
     else:
         sys.path[:0] = [os.path.dirname(os.path.abspath(script)), os.getcwd()]
@@ -80,5 +101,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return matrix.main(check=options.check)
     except (MXNetError, OSError, ValueError) as error:
-        print(f"mxexec-torch: {error}", file=sys.stderr)
+        named = isinstance(error, OSError) and error.filename is not None and f"{error.filename}: {error.strerror}"
+        print(f"mxexec-torch: {named or error}", file=sys.stderr)
         return 1

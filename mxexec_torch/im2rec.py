@@ -176,8 +176,13 @@ def main(options: argparse.Namespace) -> int:
     prefix = os.path.abspath(options.prefix)
     if options.num_thread < 1 or options.chunks < 1:
         raise ValueError("--num-thread and --chunks must be 1 or more")
+    if not os.path.isdir(options.root):
+        raise ValueError(f"{options.root}: no such folder of images")
     if options.list:
         items = list(list_images(options.root, options.recursive, options.exts))
+        if not items:
+            deeper = "" if options.recursive else "; --recursive searches the folders below it too"
+            raise ValueError(f"{options.root}: no images that end in {' '.join(options.exts)}{deeper}")
         if options.shuffle:
             random.Random(_SEED).shuffle(items)
         for path in write_lists(prefix, items, options.chunks, options.train_ratio, options.test_ratio):

@@ -14,8 +14,11 @@ from . import ndarray as nd
 from . import registry
 from . import symbol as sym
 from .errors import FileFormatError, MXNetError
+from .ndarray.serialization import LIST_MAGIC
 
 __all__ = ["describe"]
+
+_PARAMETERS = LIST_MAGIC.to_bytes(8, "little")  # what every .params file starts with
 
 
 def describe(symbol_path: str, params_path: str | None = None) -> str:
@@ -50,8 +53,11 @@ def describe(symbol_path: str, params_path: str | None = None) -> str:
 
 
 def _graph(path: str) -> dict[str, Any]:
+    content = Path(path).read_bytes()
+    if content.startswith(_PARAMETERS):
+        raise FileFormatError(f"{path} is a parameter file: name the symbol file (-symbol.json) first, then this one")
     try:
-        graph = json.loads(Path(path).read_text(encoding="utf-8"))
+        graph = json.loads(content.decode("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FileFormatError(f"{path} is no JSON file: {error}") from None
     if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):

@@ -51,6 +51,25 @@ def test_run_missing_script() -> None:
     assert done.returncode == 2 and done.stderr == "mxexec-torch: no such script: nowhere.py\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run", "-m", "no_such_module"], "no such module: no_such_module"),
+        (["run", "-m", "json.tool.deeper"], "no such module: json.tool.deeper"),
+        (["run", "-m", "json"], "json is a package without __main__, which cannot be run"),
+        (["run", DATA], f"{DATA} is a folder without __main__.py"),
+        (["info", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["info", f"{DATA}/lenet_mnist-0010.params"], "is a parameter file: name the symbol file (-symbol.json) first"),
+        (["im2rec", "x", "nowhere", "--list"], "nowhere: no such folder of images"),
+        (["im2rec", "x", DATA, "--list"], "--recursive searches the folders below it too"),
+    ],
+)
+def test_mistakes(arguments: list[str], text: str) -> None:
+    """One line that says what is wrong, no traceback."""
+    done = command(*map(str, arguments))
+    assert done.returncode in (1, 2) and text in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
 def test_info_checkpoint() -> None:
     """Version, operators with counts, inputs told from parameters, sizes."""
     text = info.describe(f"{DATA}/lenet_mnist-symbol.json", f"{DATA}/lenet_mnist-0010.params")
