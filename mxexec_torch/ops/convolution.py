@@ -25,7 +25,10 @@ _LAYOUTS = {1: ("NCW",), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def check_kernel(a: Attrs) -> None:
-    """Attribute checks at creation: 1 to 3 kernel entries, stride, dilate and pad of the same length."""
+    """Attribute checks at creation: 1 to 3 kernel entries, stride, dilate and pad of the same length, none of them None."""
+    for name in ("kernel", "stride", "dilate", "pad", "adj"):
+        if name in a and a[name] is None:
+            raise MXNetError(f"{name} must have the same number of dimensions with kernel_size, but it is None")
     if len(a.kernel) not in (1, 2, 3):
         raise MXNetError(f"{len(a.kernel)}D convolution not supported: kernel is {list(a.kernel)}")
     for name, what in (("stride", "Stride"), ("dilate", "Dilate"), ("pad", "Padding")):

@@ -43,4 +43,6 @@ CASES = [
     Case("pick", "bool_index", dict(data=normal(3, 4), index=integers(3, high=1, dtype="bool")), grad=(), error=True),
     *[Case(name, "bool", dict(data=integers(2, 3, high=1, dtype="bool")), attrs, grad=())
       for name, attrs in (("tile", dict(reps=(2,))), ("slice", dict(begin=(0, 1), end=(2, 3))), ("expand_dims", dict(axis=0)), ("_equal_scalar", dict(scalar=1.0)))],
+    *[Case(name, f"{what}_none", dict(data=normal(1, 2, 5), weight=normal(2, 2, 3)), {**dict(kernel=(3,), num_filter=2, no_bias=True), what: "None"}, grad=(),
+           error=True) for name in ("Convolution", "Deconvolution") for what in ("kernel", "stride", "dilate", "pad")],
 ]  # fmt: skip
