@@ -24,15 +24,15 @@ _LAZY = {
     **{
         module: module
         for module in (
-            "callback", "contrib", "dlpack", "engine", "error", "executor_manager", "initializer", "io", "kvstore", "library", "log",
-            "lr_scheduler", "metric", "misc", "model", "module", "monitor", "operator", "optimizer", "profiler", "registry", "rnn", "runtime",
-            "test_utils", "visualization",
+            "callback", "contrib", "dlpack", "engine", "error", "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "library",
+            "log", "lr_scheduler", "metric", "misc", "model", "module", "monitor", "operator", "optimizer", "profiler", "recordio", "registry",
+            "rnn", "runtime", "test_utils", "visualization",
         )
     },
-    "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "viz": "visualization",
-    # not in every installation
-    "gluon": "gluon", "image": "image", "img": "image", "libinfo": "libinfo", "np": "numpy", "npx": "numpy_extension", "numpy": "numpy",
-    "numpy_extension": "numpy_extension", "onnx": "onnx", "recordio": "recordio", "rtc": "rtc", "th": "torch", "torch": "torch",
+    "img": "image", "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "viz": "visualization",
+    # MXNet's, not written here: asking for one says so
+    "libinfo": "libinfo", "np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension", "onnx": "onnx",
+    "rtc": "rtc", "th": "torch", "torch": "torch",
 }  # fmt: skip
 
 __all__ = [

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import platform
 import runpy
 import sys
 from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
 
 from . import im2rec
 from .errors import MXNetError
@@ -15,8 +18,21 @@ from .errors import MXNetError
 __all__ = ["main"]
 
 
+class _Version(argparse.Action):
+    """Prints the versions that an error report needs, and exits."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        try:
+            own = metadata.version("mxexec_torch")
+        except metadata.PackageNotFoundError:  # run from a checkout
+            own = "(not installed)"
+        print(f"mxexec_torch {own}, torch {metadata.version('torch')}, numpy {metadata.version('numpy')}, Python {platform.python_version()}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mxexec-torch", description="Runs legacy MXNet code on PyTorch.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="the versions of this package and of torch")
     commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,run,info,im2rec,matrix}")
     commands.add_parser("demo", help="train a LeNet with legacy code and run a legacy checkpoint, beside MXNet 1.9.1's figures")
     run = commands.add_parser("run", help="run a script in which `import mxnet` means this package")

@@ -7,7 +7,6 @@ Reading follows dmlc-core's parameter parser (3rdparty/dmlc-core/include/dmlc/pa
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from ctypes import c_float
@@ -292,8 +291,3 @@ def _enum_text(value: Any) -> str:
     if isinstance(value, np.dtype):
         return value.name
     return str(value)
-
-
-def is_finite(value: float) -> bool:
-    """Whether a number is neither infinite nor NaN."""
-    return math.isfinite(value)

@@ -110,3 +110,8 @@ def test_demo() -> None:
     """Agrees with MXNet's figures and says so."""
     done = command("demo")
     assert done.returncode == 0 and "Both agree with MXNet 1.9.1" in done.stdout, done.stdout + done.stderr
+
+
+def test_version() -> None:
+    done = command("--version")
+    assert done.returncode == 0 and "torch" in done.stdout and "numpy" in done.stdout

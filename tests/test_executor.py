@@ -6,6 +6,7 @@ import ctypes
 import gc
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -367,3 +368,36 @@ def test_the_lowered_graph_has_a_flat_and_a_nested_form():
     program: Program = classifier().handle.program(True)
     assert [n.op for n in program.graph_module.graph.nodes if n.op == "call_module"] == []
     assert [name for name, _ in program.nested().named_children()] == ["fc", "softmax"]
+
+
+def test_threads_trace_and_run_side_by_side() -> None:
+    """One thread's tracing does not record what another one runs."""
+    import sys
+    import threading
+
+    def work(found: list[Any]) -> None:
+        values = []
+        for size in range(2, 8):
+            net = mx.sym.SoftmaxOutput(mx.sym.Activation(mx.sym.Variable("data"), act_type="relu"), mx.sym.Variable("label"))
+            executor = net.simple_bind(mx.cpu(), data=(2, size), label=(2,))
+            executor.forward(is_train=True, data=mx.nd.arange(2 * size).reshape((2, size)))
+            executor.backward()
+            values.append(executor.grad_dict["data"].asnumpy().sum())
+            values.append(mx.nd.relu(mx.nd.arange(size) - 2).sum().asscalar())
+            values.append(mx.nd.topk(mx.nd.arange(size)).asscalar())
+        found.append(values)
+
+    alone: list[Any] = []
+    work(alone)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        together: list[Any] = []
+        threads = [threading.Thread(target=work, args=(together,)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert together == alone * 6

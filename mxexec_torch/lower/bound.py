@@ -1,6 +1,6 @@
 """A graph bound to torch tensors: forward, backward and the buffers between them. Knows torch only; `executor` adds MXNet's API.
 
-How the executor's contract is met (DESIGN of the buffers):
+How the executor's contract is met:
 - Every variable's tensor belongs to the user. The graph runs on *aliases* made once by `tensor.data`: same memory, own version counter.
   So a user's write between forward and backward neither trips autograd's version check nor is lost: saved inputs are references.
 - Outputs are copied into buffers that live as long as the binding, so a handle fetched early always shows the newest value.

@@ -25,7 +25,7 @@ from ..semantics import is_np_shape
 
 __all__ = ["LoweredNode", "Signature", "lower_node"]
 
-_LOCK = threading.RLock()  # one trace at a time: leaves find the recorder through a module global
+_LOCK = threading.RLock()  # one trace at a time: what was traced is shared
 
 
 @dataclass(frozen=True)

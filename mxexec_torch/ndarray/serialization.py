@@ -37,7 +37,6 @@ V1_MAGIC, V2_MAGIC, V3_MAGIC = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 DENSE, ROW_SPARSE, CSR = 0, 1, 2
 STYPE_NAMES = {DENSE: "default", ROW_SPARSE: "row_sparse", CSR: "csr"}
 STYPE_CODES = {name: code for code, name in STYPE_NAMES.items()}
-AUX_COUNT = {DENSE: 0, ROW_SPARSE: 1, CSR: 2}
 
 MAX_NDIM = 64  # what torch and NumPy can hold
 MAX_ABSENT = 1 << 16  # records without an array: four zero bytes each, so a block of zeros would otherwise give millions of them

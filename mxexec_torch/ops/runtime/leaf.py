@@ -7,6 +7,7 @@ Arguments: tensors, numbers, strings, tuples of them. On meta tensors a leaf mus
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -22,23 +23,27 @@ class Recorder(Protocol):
         """Runs `function` on the meta tensors and records the call."""
 
 
-_active: Recorder | None = None
+class _Active(threading.local):
+    """The recorder of this thread: others go on running their leaves."""
+
+    recorder: Recorder | None = None
+
+
+_active = _Active()
 
 
 class recording:  # noqa: N801 - a context manager, named like a function
-    """`with recording(r):` leaves called inside are recorded by r. One trace at a time: the tracer holds a lock."""
+    """`with recording(r):` leaves that this thread calls inside are recorded by r."""
 
     def __init__(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
         self._previous: Recorder | None = None
 
     def __enter__(self) -> None:
-        global _active
-        self._previous, _active = _active, self._recorder
+        self._previous, _active.recorder = _active.recorder, self._recorder
 
     def __exit__(self, *exc: object) -> None:
-        global _active
-        _active = self._previous
+        _active.recorder = self._previous
 
 
 def leaf(function: F) -> F:
@@ -46,8 +51,8 @@ def leaf(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _active is not None:
-            return _active.record_leaf(call, args, kwargs)
+        if _active.recorder is not None:
+            return _active.recorder.record_leaf(call, args, kwargs)
         return function(*args, **kwargs)
 
     call.plain = function  # type: ignore[attr-defined]
