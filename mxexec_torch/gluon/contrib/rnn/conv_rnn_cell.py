@@ -121,154 +121,36 @@ class _ConvGRUCell(_ConvCell):
         return output, [output]
 
 
-class Conv1DRNNCell(_ConvRNNCell):
-    """Convolutional RNN cell over 1 axis."""
+def _cell(name: str, base: type[_ConvCell], kind: str, dims: int) -> type[_ConvCell]:
+    """The published class for so many axes."""
+    zero, one = (0,) * dims, (1,) * dims
 
-    _dims = 1
+    class Cell(base):  # type: ignore[valid-type, misc]
+        _dims = dims
 
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0,), i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
+        def __init__(
+            self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = zero, i2h_dilate: Any = one,
+            h2h_dilate: Any = one, i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros",
+            h2h_bias_initializer: Any = "zeros", conv_layout: str = _LAYOUTS[dims], activation: Any = "tanh", prefix: str | None = None,
+            params: Any = None,
+        ) -> None:  # fmt: skip
+            super().__init__(
+                input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
+                h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
+            )  # fmt: skip
 
-
-class Conv2DRNNCell(_ConvRNNCell):
-    """Convolutional RNN cell over 2 axes."""
-
-    _dims = 2
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0), i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
+    Cell.__name__ = Cell.__qualname__ = name
+    Cell.__doc__ = f"Convolutional {kind} cell over {dims} ax{'i' if dims == 1 else 'e'}s."
+    return Cell
 
 
-class Conv3DRNNCell(_ConvRNNCell):
-    """Convolutional RNN cell over 3 axes."""
-
-    _dims = 3
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0, 0), i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCDHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv1DLSTMCell(_ConvLSTMCell):
-    """Convolutional LSTM cell over 1 axis."""
-
-    _dims = 1
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0,), i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv2DLSTMCell(_ConvLSTMCell):
-    """Convolutional LSTM cell over 2 axes."""
-
-    _dims = 2
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0), i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv3DLSTMCell(_ConvLSTMCell):
-    """Convolutional LSTM cell over 3 axes."""
-
-    _dims = 3
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0, 0), i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCDHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv1DGRUCell(_ConvGRUCell):
-    """Convolutional GRU cell over 1 axis."""
-
-    _dims = 1
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0,), i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv2DGRUCell(_ConvGRUCell):
-    """Convolutional GRU cell over 2 axes."""
-
-    _dims = 2
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0), i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
-
-
-class Conv3DGRUCell(_ConvGRUCell):
-    """Convolutional GRU cell over 3 axes."""
-
-    _dims = 3
-
-    def __init__(
-        self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = (0, 0, 0), i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", conv_layout: str = "NCDHW", activation: Any = "tanh",
-        prefix: str | None = None, params: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-            h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, conv_layout, activation, prefix, params,
-        )  # fmt: skip
+_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+Conv1DRNNCell = _cell("Conv1DRNNCell", _ConvRNNCell, "RNN", 1)
+Conv2DRNNCell = _cell("Conv2DRNNCell", _ConvRNNCell, "RNN", 2)
+Conv3DRNNCell = _cell("Conv3DRNNCell", _ConvRNNCell, "RNN", 3)
+Conv1DLSTMCell = _cell("Conv1DLSTMCell", _ConvLSTMCell, "LSTM", 1)
+Conv2DLSTMCell = _cell("Conv2DLSTMCell", _ConvLSTMCell, "LSTM", 2)
+Conv3DLSTMCell = _cell("Conv3DLSTMCell", _ConvLSTMCell, "LSTM", 3)
+Conv1DGRUCell = _cell("Conv1DGRUCell", _ConvGRUCell, "GRU", 1)
+Conv2DGRUCell = _cell("Conv2DGRUCell", _ConvGRUCell, "GRU", 2)
+Conv3DGRUCell = _cell("Conv3DGRUCell", _ConvGRUCell, "GRU", 3)
